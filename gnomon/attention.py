@@ -1,0 +1,229 @@
+"""Attention: queries, keys and values under an encoding, a mask and a backend; no branch on any of their names."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from gnomon.backends import Backend, choose
+from gnomon.encoding import Encoding, Property
+from gnomon.errors import BackendError, OptionError, PositionError
+from gnomon.kv_cache import Cache, NoCache
+from gnomon.pairs import CAUSAL, Mask
+from gnomon.positions import Positions, sequence
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything about one forward pass that no content changes: made once, shared by all layers of one encoding."""
+
+    encoding: Encoding
+    q_pos: Positions
+    k_pos: Positions
+    backend: Backend
+    query: Any
+    """What the encoding prepared for the queries."""
+    key: Any
+    """What it prepared for the keys that are to be lowered."""
+    on_read: bool
+    """Whether keys are lowered after they come out of the cache, or before they go in."""
+    backend_plan: Any
+
+
+def plan(
+    encoding: Encoding,
+    new: Positions,
+    k_pos: Positions | None = None,
+    *,
+    q_pos: Positions | None = None,
+    heads: int,
+    dtype: torch.dtype,
+    mask: Mask = CAUSAL,
+    backend: str | Backend = "auto",
+) -> Plan:
+    """The plan of one forward pass.
+
+    new:    positions of the tokens whose keys are computed now.
+    k_pos:  positions of all keys, cached ones first; `new` where nothing is cached.
+    q_pos:  positions of the queries; `new` unless they are other tokens than the keys.
+    dtype:  of the queries.
+    """
+    k_pos = new if k_pos is None else k_pos
+    q_pos = new if q_pos is None else q_pos
+    for pos in (q_pos, k_pos):
+        if encoding.domain.axes not in (None, pos.axes):
+            raise PositionError(
+                f"{type(encoding).__name__} takes positions on another number of axes",
+                given=f"{pos.axes} axes",
+                allowed=f"{encoding.domain.axes}",
+                do="build the encoding with that many axes, or give positions.sequence for a line",
+            )
+    backend = choose(backend, encoding)
+    if backend.lowers and Property.CONTEXTUAL in encoding.properties:
+        raise BackendError(
+            f"{type(encoding).__name__} looks at every key for each pair; a fused kernel cannot",
+            given=type(backend).__name__.lower(),
+            allowed="reference",
+            do="use backend='reference'",
+        )
+    on_read = Property.CACHEABLE not in encoding.properties
+    query = key = None
+    if backend.lowers:
+        table = torch.promote_types(dtype, torch.float32)
+        query = encoding.prepare(q_pos, k_pos, table)
+        lowered = k_pos if on_read else new
+        key = query if lowered is q_pos else encoding.prepare(lowered, k_pos, table)
+    backend_plan = backend.plan(encoding, q_pos, k_pos, mask, heads, dtype)
+    return Plan(encoding, q_pos, k_pos, backend, query, key, on_read, backend_plan)
+
+
+def attend(
+    q: Float[Tensor, "b h i d"],
+    k: Float[Tensor, "b g j d"],
+    v: Float[Tensor, "b g j d_v"],
+    encoding: Encoding,
+    q_pos: Positions | None = None,
+    k_pos: Positions | None = None,
+    *,
+    mask: Mask = CAUSAL,
+    backend: str | Backend = "auto",
+    dropout: float = 0.0,
+) -> Float[Tensor, "b h i d_v"]:
+    """Attention under a position encoding, for people with a model of their own.
+
+    q `[b, h, i, d]`, k `[b, g, j, d]`, v `[b, g, j, d_v]` as projected; h is a multiple of g. Returns `[b, h, i, d_v]`.
+    Positions default to 0, 1, 2, ...; where there are more keys than queries, the queries are the last tokens.
+    A query that sees no key (padding) receives zeros. Nothing is remembered between calls.
+    """
+    if k_pos is None:
+        k_pos = sequence(k.shape[2], device=k.device) if q_pos is None or q.shape[2] != k.shape[2] else q_pos
+    if q_pos is None:
+        q_pos = k_pos if q.shape[2] == k.shape[2] else k_pos.tokens(k.shape[2] - q.shape[2], k.shape[2])
+    _check(q, k, v, q_pos, k_pos)
+    made = plan(encoding, k_pos, q_pos=q_pos, heads=q.shape[1], dtype=q.dtype, mask=mask, backend=backend)
+    return attend_by(made, q, k, v, dropout=dropout)
+
+
+def attend_by(
+    plan: Plan, q: Tensor, k: Tensor, v: Tensor, *, cache: Cache | NoCache | None = None, layer: int = 0, dropout=0.0
+) -> Tensor:
+    """Attention of one layer by the plan of the forward pass; k and v are those of the new tokens."""
+    encoding, backend = plan.encoding, plan.backend
+    raw, scale = q, encoding.scale(q.shape[-1])
+    if backend.lowers:
+        q = encoding.query(q, plan.query)
+        if not plan.on_read:
+            k = encoding.key(k, plan.key)
+    k, v = (NoCache() if cache is None else cache).store(layer, k, v)
+    bias = None
+    if backend.lowers:
+        if Property.CONTENT_FREE not in encoding.properties:
+            bias = encoding.bias(raw, k, plan.q_pos, plan.k_pos)
+        if plan.on_read:
+            k = encoding.key(k, plan.key)
+    return backend.attend(plan.backend_plan, q, k, v, bias, scale, dropout)
+
+
+class Attention(nn.Module):
+    """Multi-head attention under a position encoding.
+
+    width w is shared by `heads` h queries of width d = w / h; `kv_heads` g keys and values serve h / g queries each.
+    The query projection starts scaled so that logits begin alike whatever scale the encoding has (T5's is 1).
+    """
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        encoding: Encoding,
+        *,
+        kv_heads: int | None = None,
+        mask: Mask = CAUSAL,
+        dropout: float = 0.0,
+        backend: str | Backend = "auto",
+    ):
+        super().__init__()
+        kv_heads = heads if kv_heads is None else kv_heads
+        if width % heads:
+            raise OptionError(
+                "heads share the width equally", given=f"width {width}, {heads} heads", do="choose a divisor"
+            )
+        if kv_heads < 1 or heads % kv_heads:
+            raise OptionError(
+                "query heads share key heads equally",
+                given=f"{heads} heads, {kv_heads} kv_heads",
+                do="choose a divisor",
+            )
+        choose(backend, encoding)
+        self.heads, self.kv_heads, self.head_dim = heads, kv_heads, width // heads
+        self.mask, self.dropout, self.backend = mask, dropout, backend
+        self.encoding = encoding
+        self.q = nn.Linear(width, heads * self.head_dim, bias=False)
+        self.k = nn.Linear(width, kv_heads * self.head_dim, bias=False)
+        self.v = nn.Linear(width, kv_heads * self.head_dim, bias=False)
+        self.out = nn.Linear(heads * self.head_dim, width, bias=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for linear in (self.q, self.k, self.v, self.out):
+            nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
+        with torch.no_grad():
+            self.q.weight *= self.head_dim**-0.5 / self.encoding.scale(self.head_dim)
+
+    def plan(self, new: Positions, k_pos: Positions | None, dtype: torch.dtype, q_pos: Positions | None = None) -> Plan:
+        """The plan of a forward pass through this layer, and any other of the same encoding, heads and mask."""
+        return plan(
+            self.encoding, new, k_pos, q_pos=q_pos, heads=self.heads, dtype=dtype, mask=self.mask, backend=self.backend
+        )
+
+    def forward(
+        self,
+        x: Float[Tensor, "b n w"],
+        pos: Positions | None = None,
+        *,
+        keys: Float[Tensor, "b m w"] | None = None,
+        key_pos: Positions | None = None,
+        cache: Cache | NoCache | None = None,
+        layer: int = 0,
+        plan: Plan | None = None,
+    ) -> Float[Tensor, "b n w"]:
+        """x `[b, n, w]` attends to itself, or to `keys` `[b, m, w]` at `key_pos`; returns `[b, n, w]`.
+
+        A model of several layers makes the plan once and passes it to each; alone, the module makes its own.
+        """
+        source = x if keys is None else keys
+        q = self.q(x).unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2)
+        k = self.k(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
+        v = self.v(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
+        if plan is None:
+            cache = NoCache() if cache is None else cache
+            pos = sequence(x.shape[1], cache.length, device=x.device) if pos is None else pos
+            key_pos = sequence(source.shape[1], device=x.device) if keys is not None and key_pos is None else key_pos
+            new = pos if keys is None else key_pos
+            plan = self.plan(new, cache.extend(new), q.dtype, pos)
+        dropout = self.dropout if self.training else 0.0
+        out = attend_by(plan, q, k, v, cache=cache, layer=layer, dropout=dropout)
+        return self.out(out.transpose(1, 2).flatten(2))
+
+
+def _check(q: Tensor, k: Tensor, v: Tensor, q_pos: Positions, k_pos: Positions) -> None:
+    if q.dim() != 4 or k.dim() != 4 or v.dim() != 4:
+        raise OptionError(
+            "attend takes q [b, h, i, d], k [b, g, j, d] and v [b, g, j, d]",
+            given=f"q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}",
+        )
+    if q.shape[1] % k.shape[1] or k.shape[:3] != v.shape[:3] or q.shape[3] != k.shape[3] or q.shape[0] != k.shape[0]:
+        raise OptionError(
+            "q, k and v do not belong together",
+            given=f"q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}",
+            allowed="the same b; h a multiple of g; the same d for q and k; the same g and j for k and v",
+        )
+    for name, pos, tensor in (("q_pos", q_pos, q), ("k_pos", k_pos, k)):
+        if pos.length != tensor.shape[2] or pos.rows not in (1, tensor.shape[0]):
+            raise PositionError(
+                f"{name} does not fit its tokens",
+                given=f"{pos.rows} x {pos.length} positions for {tensor.shape[0]} x {tensor.shape[2]} tokens",
+                allowed="as many positions as tokens, in one row or as many as the batch has",
+            )

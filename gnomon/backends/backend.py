@@ -1,0 +1,34 @@
+"""What a backend is: a plan made once per forward pass, and attention by that plan in every layer."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gnomon.encoding import Encoding
+from gnomon.pairs import Mask, PairFunction
+from gnomon.positions import Positions
+
+
+class Backend(ABC):
+    """One way to compute softmax(logits) @ values."""
+
+    lowers: bool
+    """Whether it takes queries and keys as the encoding lowers them, or as they are projected."""
+
+    @abstractmethod
+    def plan(
+        self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
+    ) -> Any:
+        """What all layers share: masks, and biases that depend on no content. `dtype` is that of the queries."""
+
+    @abstractmethod
+    def attend(
+        self, plan: Any, q: Tensor, k: Tensor, v: Tensor, bias: PairFunction | None, scale: float, dropout: float
+    ) -> Tensor:
+        """`[b, h, i, d_v]` from q `[b, h, i, d]`, k `[b, g, j, d]`, v `[b, g, j, d_v]`; h is a multiple of g.
+
+        `bias` is that of an encoding whose bias reads q and k; `dropout` is the probability with which a weight is
+        dropped. A query that sees no key receives zeros.
+        """

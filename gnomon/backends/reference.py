@@ -1,0 +1,49 @@
+"""The truth: every pair's logit by the encoding's definition, in O(n^2) memory."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gnomon.backends.backend import Backend
+from gnomon.encoding import Encoding
+from gnomon.pairs import Mask, PairFunction, dense
+from gnomon.positions import Positions
+
+
+@dataclass(frozen=True)
+class _Plan:
+    encoding: Encoding
+    q_pos: Positions
+    k_pos: Positions
+    allowed: Tensor | None
+
+
+class Reference(Backend):
+    """softmax over `encoding.score`, values by `encoding.value`; the lowering is not used."""
+
+    lowers = False
+
+    def plan(
+        self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
+    ) -> _Plan:
+        pair = mask.pair(q_pos, k_pos)
+        rows = max(q_pos.rows, k_pos.rows)
+        device = q_pos.coords.device
+        allowed = None if pair is None else dense(pair, rows, heads, q_pos.length, k_pos.length, device)
+        return _Plan(encoding, q_pos, k_pos, allowed)
+
+    def attend(
+        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, bias: PairFunction | None, scale: float, dropout: float
+    ) -> Tensor:
+        group = q.shape[1] // k.shape[1]
+        k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
+        logits = plan.encoding.score(q, k, plan.q_pos, plan.k_pos)
+        if plan.allowed is not None:
+            logits = logits.masked_fill(~plan.allowed, -torch.inf)
+        weights = torch.softmax(logits, dim=-1)
+        if plan.allowed is not None:
+            weights = weights.masked_fill(~plan.allowed, 0.0)
+        weights = torch.nn.functional.dropout(weights, dropout)
+        received = plan.encoding.value(v, plan.q_pos, plan.k_pos)
+        return torch.einsum("bhij,bhijd->bhid", weights, received.expand(*weights.shape, received.shape[-1]))

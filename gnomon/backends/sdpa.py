@@ -1,0 +1,107 @@
+"""PyTorch's scaled_dot_product_attention: the lowered queries and keys, and the bias as its attention mask."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from gnomon import pairs
+from gnomon.backends.backend import Backend
+from gnomon.encoding import Encoding, Property
+from gnomon.pairs import Mask, PairFunction, dense
+from gnomon.positions import Positions
+
+
+@dataclass(frozen=True)
+class _Plan:
+    q_pos: Positions
+    k_pos: Positions
+    heads: int
+    square: bool
+    """The mask is the plain lower triangle, which SDPA draws itself."""
+    allowed: Tensor | None
+    """Bools that broadcast to `[b, h, i, j]`."""
+    bias: Tensor | None
+    """The content-free bias of every pair, what is not allowed at minus infinity; broadcasts to `[b, h, i, j]`."""
+    table: Tensor | None
+    """The content-free bias by difference of place, `[1, h, i + j - 1]`, where one strided view of it serves all."""
+
+
+class Sdpa(Backend):
+    """Content-free biases are made once per forward pass. Over evenly spaced positions such a bias is a strided view
+
+    of one table of differences: with the queries flipped, mask[i', j] = table[i' + j], and nothing of size n^2 is kept.
+    """
+
+    lowers = True
+
+    def plan(
+        self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
+    ) -> _Plan:
+        content_free = Property.CONTENT_FREE in encoding.properties
+        square = mask.square(q_pos, k_pos)
+        empty = torch.empty(0, device=q_pos.coords.device)
+        bias = encoding.bias(empty, empty, q_pos, k_pos) if content_free else None
+        plan = _Plan(q_pos, k_pos, heads, square and bias is None and content_free, None, None, None)
+        if bias is not None and square and _even(encoding, q_pos, k_pos):
+            return replace(plan, table=_table(encoding, q_pos, heads, dtype))
+        if not plan.square:
+            pair = mask.pair(q_pos, k_pos)
+            plan = replace(plan, allowed=None if pair is None else self._dense(plan, pair))
+        if bias is None:
+            return plan
+        bias = self._dense(plan, pairs.placed(bias, q_pos, k_pos)).to(dtype)
+        return replace(plan, bias=_masked(bias, plan.allowed))
+
+    def attend(
+        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, bias: PairFunction | None, scale: float, dropout: float
+    ) -> Tensor:
+        options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+        if plan.square:
+            return scaled_dot_product_attention(q, k, v, is_causal=True, **options)
+        if plan.table is not None:
+            view = _view(plan.table, q.shape[2], k.shape[2])
+            return scaled_dot_product_attention(q.flip(2), k, v, attn_mask=view, **options).flip(2)
+        attn_mask = plan.allowed if plan.bias is None else plan.bias
+        if bias is not None:
+            pair = pairs.placed(bias, plan.q_pos, plan.k_pos)
+            attn_mask = _masked(self._dense(plan, pair, q.shape[0]).to(q.dtype), plan.allowed)
+        if attn_mask is not None:
+            attn_mask = attn_mask.expand(-1, -1, q.shape[2], k.shape[2])
+        return scaled_dot_product_attention(q, k, v, attn_mask=attn_mask, **options)
+
+    def _dense(self, plan: _Plan, pair: PairFunction, rows: int | None = None) -> Tensor:
+        rows = rows or max(plan.q_pos.rows, plan.k_pos.rows)
+        return dense(pair, rows, plan.heads, plan.q_pos.length, plan.k_pos.length, plan.q_pos.coords.device)
+
+
+def _masked(bias: Tensor, allowed: Tensor | None) -> Tensor:
+    return bias if allowed is None else torch.where(allowed, bias, -torch.inf)
+
+
+def _even(encoding: Encoding, q_pos: Positions, k_pos: Positions) -> bool:
+    """Whether the bias depends on `i - j` alone, known without looking at data."""
+    return (
+        Property.TRANSLATION_INVARIANT in encoding.properties
+        and q_pos is k_pos
+        and q_pos.step is not None
+        and q_pos.placed is None
+    )
+
+
+def _table(encoding: Encoding, pos: Positions, heads: int, dtype: torch.dtype) -> Tensor:
+    """The bias of the differences n - 1, ..., 1 - n, the future at minus infinity: `[1, h, 2 n - 1]`."""
+    n, device = pos.length, pos.coords.device
+    apart = torch.arange(n - 1, -n, -1, device=device)
+    origin = Positions(torch.zeros(1, 1, 1, dtype=torch.float64, device=device))
+    line = Positions((apart * pos.step)[None, :, None].to(torch.float64))
+    empty = torch.empty(0, device=device)
+    bias = dense(encoding.bias(empty, empty, line, origin), 1, heads, line.length, 1, device)[..., 0].to(dtype)
+    return bias.masked_fill(apart < 0, -torch.inf).expand(1, heads, -1)
+
+
+def _view(table: Tensor, queries: int, keys: int) -> Tensor:
+    """mask[h, i', j] = table[h, i' + j], where i' counts the queries from the last: `[1, h, queries, keys]`."""
+    table = table.contiguous()
+    return table.as_strided((1, table.shape[1], queries, keys), (0, table.stride(1), 1, 1))

@@ -1,0 +1,145 @@
+"""The protocol of a position encoding: the paper's formula for one pair beside the same numbers as a kernel takes them.
+
+logit_ij = scale <Q(q_i, p_i), K(k_j, p_j)> + bias_h(i, j)        out_i = sum_j softmax_ij V(v_j, p_i, p_j)
+"""
+
+import math
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from gnomon.pairs import PairFunction
+from gnomon.positions import Positions
+
+
+class Property(Flag):
+    """What an encoding declares of itself; a law holds it to each."""
+
+    TRANSLATION_INVARIANT = auto()
+    """Moving every position by the same amount changes no output."""
+    CONTINUOUS = auto()
+    """It takes real-valued positions, and a small move of them makes a small change."""
+    CACHEABLE = auto()
+    """A key that has been lowered stays right however the sequence goes on."""
+    CONTENT_FREE = auto()
+    """Its bias ignores queries and keys."""
+    CONTEXTUAL = auto()
+    """The logit of a pair depends on other keys too; only the reference backend can compute it."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The positions that an encoding takes: `lowest` to `highest`, whole numbers only or not, on how many axes."""
+
+    lowest: float = -math.inf
+    highest: float = math.inf
+    whole: bool = False
+    axes: int | None = 1
+    """None: any number of axes."""
+
+    @property
+    def unbounded(self) -> bool:
+        return math.isinf(self.lowest) and math.isinf(self.highest)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a model that an encoding may need: width w, heads h, head_dim d, depth, and whether it is causal."""
+
+    width: int
+    heads: int
+    head_dim: int
+    depth: int = 1
+    causal: bool = True
+
+
+class Encoding(nn.Module):
+    """A position encoding. As it stands it is no encoding at all (NoPE): every hook is neutral.
+
+    A subclass states the paper's formula in `score` or `absolute` (the definition), and overrides the hooks of the
+    lowering so that they give the same numbers. Subclasses are final and inherit from this class only.
+    """
+
+    properties: Property = (
+        Property.TRANSLATION_INVARIANT | Property.CONTINUOUS | Property.CACHEABLE | Property.CONTENT_FREE
+    )
+    domain: Domain = Domain(axes=None)
+    bibtex: str = ""
+    variants: tuple[dict[str, Any], ...] = ()
+    """Options, besides the defaults, under which the laws are checked."""
+
+    def __init__(self):
+        super().__init__()
+
+    def layers(self, count: int) -> "list[Encoding]":
+        """One encoding a layer: the same object for all of them, unless each layer has tables of its own."""
+        return [self] * count
+
+    def scale(self, head_dim: int) -> float:
+        """What multiplies `<q, k>`: `1 / sqrt(d)` with the head width before any widening."""
+        return head_dim**-0.5
+
+    # The definition: the formula of the paper. Slow, plain, and what everything else is held against.
+
+    def absolute(self, pos: Positions) -> Float[Tensor, "rows n w"] | float:
+        """What is added to the embedding of each token at the model's input, `[rows, n, w]`; 0 where nothing is."""
+        return 0.0
+
+    def score(
+        self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
+    ) -> Float[Tensor, "b h i j"]:
+        """The logit of every pair, `[b, h, i, j]`, from q `[b, h, i, d]` and k `[b, h, j, d]`."""
+        return self.scale(q.shape[-1]) * dot(q, k)
+
+    def value(self, v: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions) -> Float[Tensor, "b h #i j d"]:
+        """What token i receives from token j, `[b, h, i or 1, j, d]`, from v `[b, h, j, d]`."""
+        return v[:, :, None]
+
+    # The lowering: the same numbers in the form that a fused kernel takes.
+
+    def embed(self, x: Float[Tensor, "b n w"], pos: Positions) -> Float[Tensor, "b n w"]:
+        """The embeddings `[b, n, w]` as they enter the first layer."""
+        return x
+
+    def prepare(self, pos: Positions, context: Positions, dtype: torch.dtype) -> Any:
+        """Tables for `query` and `key` of the tokens at `pos`, made once per forward pass and shared by the layers.
+
+        `context` has the positions of all keys that these tokens may see, cached ones first; `dtype` is float32 or
+        float64, the precision that the tables are cast to after they have been formed in float64.
+        """
+        return None
+
+    def query(self, q: Float[Tensor, "b h i d"], prepared: Any) -> Float[Tensor, "b h i wide"]:
+        """q `[b, h, i, d]` as the kernel takes it; may be wider than d."""
+        return q
+
+    def key(self, k: Float[Tensor, "b g j d"], prepared: Any) -> Float[Tensor, "b g j wide"]:
+        """k `[b, g, j, d]` as the kernel takes it, widened as the queries are."""
+        return k
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction | None:
+        """A function of four indices whose value is added to the scaled logits, or None.
+
+        q `[b, h, i, d]` and k `[b, g, j, d]` are as projected. A bias that reads k belongs to an encoding that leaves
+        `key` alone, so that cached keys are still as projected; a content-free one must not touch q and k.
+        """
+        return None
+
+
+def dot(q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"]) -> Float[Tensor, "b h i j"]:
+    """`<q_i, k_j>` of every pair: `[b, h, i, d], [b, h, j, d] -> [b, h, i, j]`."""
+    return torch.einsum("bhid,bhjd->bhij", q, k)
+
+
+def difference(q_pos: Positions, k_pos: Positions) -> Float[Tensor, "rows 1 i j axes"]:
+    """`p_i - p_j` of every pair, `[rows, 1, i, j, axes]`, tokens without a place at the origin."""
+    return q_pos.anchored()[:, None, :, None] - k_pos.anchored()[:, None, None, :]
+
+
+def both_placed(q_pos: Positions, k_pos: Positions) -> Bool[Tensor, "rows 1 i j"]:
+    """Whether both tokens of a pair have a place, `[rows, 1, i, j]`."""
+    return q_pos.has_place()[:, None, :, None] & k_pos.has_place()[:, None, None, :]

@@ -1,0 +1,51 @@
+"""Every encoding by its name. An encoding is one file here, and one line in ENCODINGS."""
+
+import inspect
+from dataclasses import fields
+
+from gnomon.encoding import Encoding, Shape
+from gnomon.encodings.alibi import Alibi
+from gnomon.encodings.learned import Learned
+from gnomon.encodings.none import NoPE
+from gnomon.encodings.rope import Rope
+from gnomon.encodings.sinusoidal import Sinusoidal
+from gnomon.encodings.t5 import T5
+from gnomon.errors import unknown
+
+ENCODINGS: dict[str, type[Encoding]] = {
+    "none": NoPE,
+    "learned": Learned,
+    "sinusoidal": Sinusoidal,
+    "t5": T5,
+    "rope": Rope,
+    "alibi": Alibi,
+}
+
+
+def create(name: str, shape: Shape, **options: object) -> Encoding:
+    """The encoding `name` for a model of the given shape.
+
+    What its constructor takes under the name of a field of Shape comes from the shape; everything else is an option.
+    An unknown name or option is an OptionError that names the nearest known one.
+    """
+    if name not in ENCODINGS:
+        raise unknown("encoding", name, ENCODINGS)
+    return build(ENCODINGS[name], shape, **options)
+
+
+def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
+    """An encoding of any class, its sizes taken from `shape`; `options` go to its constructor."""
+    known = options_of(kind)
+    for option in options:
+        if option not in known:
+            raise unknown(f"option of {kind.__name__}", option, known)
+    taken = inspect.signature(kind).parameters
+    sizes = {field.name: getattr(shape, field.name) for field in fields(Shape) if field.name in taken}
+    return kind(**sizes, **options)
+
+
+def options_of(kind: type[Encoding]) -> dict[str, object]:
+    """The options of an encoding's constructor with their default values."""
+    sizes = {field.name for field in fields(Shape)}
+    taken = inspect.signature(kind).parameters
+    return {name: parameter.default for name, parameter in taken.items() if name not in sizes}

@@ -1,0 +1,75 @@
+"""ALiBi: a penalty that grows linearly with distance, steeper in some heads than in others."""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gnomon.encoding import Domain, Encoding, both_placed, difference, dot
+from gnomon.errors import OptionError
+from gnomon.pairs import PairFunction, at
+from gnomon.positions import Positions
+
+
+class Alibi(Encoding):
+    """Attention with linear biases (ALiBi).
+
+    logit_ij = <q_i, k_j> / sqrt(d) - m_h |p_i - p_j|
+
+    Under a causal mask this is the paper's -m_h (i - j); without one it is the symmetric form. On several axes the
+    distance is Euclidean (Fuller et al. 2023, CROMA, on images). The slopes are those of the released code: for a
+    power of two heads 2^{-8/h}, 2^{-16/h}, ...; otherwise those of the power of two below, then every other one of the
+    next power of two, unsorted. (The paper's text suggests one geometric sequence for any h; released models do not.)
+
+    Shapes: slopes `[h]`. Positions: any real numbers on any number of axes; a token without a place has no penalty.
+    Cost: no parameters; one multiplication and addition for each pair.
+    Source: Press et al. 2022, "Train Short, Test Long: Attention with Linear Biases Enables Input Length
+    Extrapolation", section 3.
+    """
+
+    bibtex = """@inproceedings{press2022train,
+  title = {Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation},
+  author = {Press, Ofir and Smith, Noah A. and Lewis, Mike},
+  booktitle = {International Conference on Learning Representations},
+  year = {2022},
+  eprint = {2108.12409},
+  archivePrefix = {arXiv}
+}"""
+
+    domain = Domain(axes=None)
+
+    def __init__(self, heads: int):
+        super().__init__()
+        if heads < 1:
+            raise OptionError("ALiBi needs heads", given=heads, allowed="1 or more")
+        self.slopes = slopes(heads)
+
+    def score(
+        self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
+    ) -> Float[Tensor, "b h i j"]:
+        distance = difference(q_pos, k_pos).square().sum(-1).sqrt()
+        penalty = torch.stack([-slope * distance[:, 0] for slope in self.slopes], dim=1)
+        penalty = torch.where(both_placed(q_pos, k_pos), penalty, 0.0)
+        return self.scale(q.shape[-1]) * dot(q, k) + penalty.to(q.dtype)
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        slope = torch.tensor(self.slopes, dtype=torch.float64, device=q_pos.coords.device)
+        if q_pos.axes == 1:
+            q_at, k_at = q_pos.coords[..., 0], k_pos.coords[..., 0]
+            return lambda b, h, i, j: -slope[h] * (at(q_at, b, i) - at(k_at, b, j)).abs()
+        q_axes, k_axes = q_pos.coords.unbind(-1), k_pos.coords.unbind(-1)
+
+        def euclidean(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            square = sum((at(q_at, b, i) - at(k_at, b, j)) ** 2 for q_at, k_at in zip(q_axes, k_axes, strict=True))
+            return -slope[h] * square.sqrt()
+
+        return euclidean
+
+
+def slopes(heads: int) -> list[float]:
+    """The slope of each head, as the released code gives them for any number of heads."""
+    power = 2 ** math.floor(math.log2(heads))
+    first = [2 ** (-8 * (h + 1) / power) for h in range(power)]
+    between = [2 ** (-8 * (2 * h + 1) / (2 * power)) for h in range(heads - power)]
+    return first + between

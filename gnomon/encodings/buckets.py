@@ -1,0 +1,25 @@
+"""Buckets of relative distance: exact near by, logarithmic farther away, saturated far off."""
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def t5_bucket(rho: Tensor, *, causal: bool, buckets: int, max_distance: int) -> Tensor:
+    """The bucket of `rho = p_j - p_i` (key minus query, real), int64 in `0 .. buckets - 1`.
+
+    Raffel et al. 2020, section 2.1, as released (Mesh TensorFlow, `_relative_position_bucket`): half of the buckets
+    hold one distance each, the other half grow logarithmically up to `max_distance`; without `causal` the past has
+    the lower half of all buckets and the future the upper half.
+    """
+    if causal:
+        first, distance = 0, (-rho).clamp(min=0)
+    else:
+        buckets = buckets // 2
+        first, distance = (rho > 0) * buckets, rho.abs()
+    exact = buckets // 2
+    # A bucket's edge is a power of max_distance / exact: in low precision its logarithm may fall on either side.
+    growth = (distance.to(torch.float64).clamp(min=exact) / exact).log2() / math.log2(max_distance / exact)
+    far = (exact + (growth * (buckets - exact) + 1e-12).floor()).clamp(max=buckets - 1)
+    return first + torch.where(distance < exact, distance.floor(), far).to(torch.int64)

@@ -1,0 +1,23 @@
+"""Inverse frequencies, and the angles that they make of positions: formed in float64, only sin and cos are cast."""
+
+import torch
+from torch import Tensor
+
+
+def geometric(count: int, base: float, exponent_step: float, device=None) -> Tensor:
+    """`base ** -(i * exponent_step)` for i = 0 .. count - 1, `[count]` float64."""
+    return base ** -(torch.arange(count, dtype=torch.float64, device=device) * exponent_step)
+
+
+def block_diagonal(rows: list[Tensor]) -> Tensor:
+    """Frequencies of each axis beside those of the next: `W [axes, sum of counts]`, zero off the blocks."""
+    return torch.block_diag(*[row[None] for row in rows])
+
+
+def angles(coords: Tensor, frequencies: Tensor) -> Tensor:
+    """`coords [rows, n, axes] @ W [axes, m]`: the angle of every token at every frequency, in float64.
+
+    Summed axis by axis: a matrix product may run in lower precision under autocast.
+    """
+    coords = coords.to(torch.float64)
+    return sum(coords[..., a, None] * frequencies[a] for a in range(frequencies.shape[0]))

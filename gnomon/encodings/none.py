@@ -1,0 +1,26 @@
+"""No position encoding: what a model knows of order comes from its mask alone."""
+
+from gnomon.encoding import Encoding
+
+
+class NoPE(Encoding):
+    """No position encoding (NoPE).
+
+    logit_ij = <q_i, k_j> / sqrt(d)
+
+    Under a causal mask a model of two layers or more can still count the tokens it sees; without a mask it treats its
+    input as a set: outputs are permuted as inputs are.
+
+    Positions: any, ignored. Cost: none. Parameters: none.
+    Source: Kazemnejad et al. 2023, "The Impact of Positional Encoding on Length Generalization in Transformers".
+    """
+
+    bibtex = """@inproceedings{kazemnejad2023impact,
+  title = {The Impact of Positional Encoding on Length Generalization in Transformers},
+  author = {Kazemnejad, Amirhossein and Padhi, Inkit and Natesan Ramamurthy, Karthikeyan and Das, Payel
+            and Reddy, Siva},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2023},
+  eprint = {2305.19466},
+  archivePrefix = {arXiv}
+}"""

@@ -1,0 +1,62 @@
+"""The keys and values of the tokens that came before, with their positions."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from gnomon.errors import OptionError
+from gnomon.positions import Positions
+
+
+class NoCache:
+    """Nothing came before: every call stands for itself."""
+
+    length = 0
+
+    def extend(self, pos: Positions) -> Positions:
+        """The positions of all keys: those of the call."""
+        return pos
+
+    def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
+        """All keys and values of the layer: those of the call."""
+        return k, v
+
+
+class Cache:
+    """Room for `capacity` tokens in each layer, taken at the first call and written in place.
+
+    Keys are kept as the encoding lowered them where it is CACHEABLE, as projected otherwise. For inference: no gradient
+    flows through what is stored.
+    """
+
+    def __init__(self, capacity: int):
+        if capacity < 1:
+            raise OptionError("a cache needs room", given=f"capacity {capacity}", allowed="1 or more tokens")
+        self.capacity = capacity
+        self.length = 0
+        """Tokens held before the current call; it moves on when the call's positions have been given to `extend`."""
+        self._positions: Positions | None = None
+        self._begin = 0
+        self._layers: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def extend(self, pos: Positions) -> Positions:
+        """Take in the positions of new tokens; the positions of all keys, cached ones first."""
+        if self.length + pos.length > self.capacity:
+            raise OptionError(
+                "the cache is full",
+                given=f"{self.length} tokens held, {pos.length} new",
+                allowed=f"{self.capacity} in all",
+                do="make a Cache of larger capacity",
+            )
+        self._begin, self.length = self.length, self.length + pos.length
+        self._positions = pos if self._positions is None else self._positions.append(pos)
+        return self._positions
+
+    def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
+        """Write the new tokens' keys `[b, g, n, d]` and values; all keys and values of the layer so far."""
+        if layer not in self._layers:
+            room = lambda t: t.new_empty(*t.shape[:2], self.capacity, t.shape[3])  # noqa: E731
+            self._layers[layer] = room(k), room(v)
+        for held, new in zip(self._layers[layer], (k, v), strict=True):
+            held[:, :, self._begin : self.length] = new.detach()
+        keys, values = self._layers[layer]
+        return keys[:, :, : self.length], values[:, :, : self.length]

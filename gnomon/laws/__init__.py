@@ -1,0 +1,93 @@
+"""Laws: invariants that every encoding obeys, or declares that it does not. And mutants: proof that they can fail."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+
+from gnomon.encoding import Encoding
+from gnomon.encodings import ENCODINGS, build, options_of
+from gnomon.errors import unknown
+from gnomon.laws.case import Case
+from gnomon.laws.suite import LAWS, Law, Outcome
+
+SEARCH = 20
+"""How many seeds a counterexample is sought in."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One law on one encoding. verdict: `holds`, `fails as declared`, `not applicable`, or `BROKEN`."""
+
+    encoding: str
+    masking: str
+    law: str
+    verdict: str
+    error: float
+    tolerance: float
+    reason: str | None
+    seed: int
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+
+def cases(names: Iterable[str] | None = None) -> list[Case]:
+    """Every encoding in each of its variants, causal and not."""
+    names = list(ENCODINGS) if names is None else list(names)
+    for name in names:
+        if name not in ENCODINGS:
+            raise unknown("encoding", name, ENCODINGS)
+    return [case for name in names for case in variants(name, ENCODINGS[name])]
+
+
+def variants(name: str, kind: type[Encoding]) -> list[Case]:
+    """The cases of one encoding class: its default options and its `variants`, under both masks."""
+    return [
+        Case(_label(name, options), lambda shape, options=options: build(kind, shape, **options), causal=causal)
+        for options in ({}, *kind.variants)
+        for causal in (True, False)
+    ]
+
+
+def judge(law: Law, case: Case) -> Row:
+    """The verdict of one law on one case; an undeclared property must fail, by a counterexample found by search."""
+    declared = law.declares is None or law.declares in case.make().properties
+    outcome, seed = law.check(case), case.seed
+    if not declared and outcome.reason is None:
+        for seed in range(case.seed, case.seed + SEARCH):
+            outcome = law.check(replace(case, seed=seed))
+            if law.broken(outcome):
+                break
+    return Row(
+        case.label,
+        "causal" if case.causal else "bidirectional",
+        law.name,
+        _verdict(law, outcome, declared),
+        outcome.error,
+        outcome.tolerance,
+        outcome.reason,
+        seed,
+    )
+
+
+def table(names: Iterable[str] | None = None, laws: Iterable[str] | None = None) -> list[Row]:
+    """Every law on every encoding named (default: all)."""
+    chosen = list(LAWS) if laws is None else list(laws)
+    for law in chosen:
+        if law not in LAWS:
+            raise unknown("law", law, LAWS)
+    return [judge(LAWS[law], case) for case in cases(names) for law in chosen]
+
+
+def _verdict(law: Law, outcome: Outcome, declared: bool) -> str:
+    if outcome.reason is not None:
+        return "not applicable"
+    if declared:
+        return "holds" if outcome.holds else "BROKEN"
+    return "fails as declared" if law.broken(outcome) else "BROKEN"
+
+
+def _label(name: str, options: dict) -> str:
+    return name if not options else f"{name}({', '.join(f'{key}={value}' for key, value in options.items())})"
+
+
+__all__ = ["LAWS", "Case", "Law", "Outcome", "Row", "cases", "judge", "options_of", "table", "variants"]

@@ -1,0 +1,108 @@
+"""A case: one encoding with everything around it that a law needs, so that a mutant can replace any one part."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from gnomon.backends import Backend, Sdpa
+from gnomon.encoding import Encoding, Shape
+from gnomon.kv_cache import Cache
+from gnomon.pairs import Mask
+from gnomon.positions import Positions
+from gnomon.transformer import Transformer
+
+SHAPE = Shape(width=48, heads=6, head_dim=8, depth=2, causal=True)
+"""No two sizes are equal, and six heads are no power of two."""
+KV_HEADS, ROWS, TOKENS, VOCABULARY = 3, 4, 11, 29
+FAR = 500.0
+"""Random positions lie within this distance of the origin; angles of 500 keep twelve digits in float64."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An encoding under test with its mask, backend and cache; `seed` draws weights, inputs and positions."""
+
+    label: str
+    encoding: Callable[[Shape], Encoding]
+    causal: bool = True
+    backend: Callable[[], Backend] = Sdpa
+    cache: Callable[[int], Cache] = Cache
+    masking: Callable[[bool], Mask] = Mask
+    seed: int = 0
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(SHAPE.width, SHAPE.heads, SHAPE.head_dim, SHAPE.depth, self.causal)
+
+    @property
+    def mask(self) -> Mask:
+        return self.masking(self.causal)
+
+    def generator(self, salt: int = 0) -> torch.Generator:
+        """Random numbers that depend on the seed and `salt` alone."""
+        return torch.Generator().manual_seed(1000 * self.seed + salt)
+
+    def make(self, dtype: torch.dtype = torch.float64) -> Encoding:
+        """The encoding with weights of standard deviation 0.3: at initial values many a fault is too small to see."""
+        return weigh(self.encoding(self.shape), self.generator(1)).to(dtype)
+
+    def model(self, encoding: Encoding | None = None, dtype: torch.dtype = torch.float64) -> Transformer:
+        """Two layers with grouped keys around the encoding, weights of standard deviation 0.3."""
+        encoding = self.encoding(self.shape) if encoding is None else encoding
+        model = Transformer(
+            VOCABULARY,
+            SHAPE.width,
+            SHAPE.depth,
+            SHAPE.heads,
+            encoding,
+            kv_heads=KV_HEADS,
+            mask=self.mask,
+            backend=self.backend(),
+        )
+        return weigh(model, self.generator(2)).to(dtype).eval()
+
+    def tokens(self, rows: int = ROWS, n: int = TOKENS) -> Tensor:
+        """Random tokens `[rows, n]`."""
+        return torch.randint(VOCABULARY, (rows, n), generator=self.generator(3))
+
+    def heads(self, n: int = TOKENS, kv_heads: int = KV_HEADS, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+        """Random q `[b, h, n, d]`, k and v `[b, g, n, d]`."""
+        g, sizes = self.generator(4), (SHAPE.heads, kv_heads, kv_heads)
+        return [
+            torch.randn(ROWS, heads, n, SHAPE.head_dim, generator=g, dtype=torch.float64).to(dtype) for heads in sizes
+        ]
+
+    def positions(self, rows: int = ROWS, n: int = TOKENS, *, axes: int | None = None, salt: int = 0) -> Positions:
+        """Positions anywhere the encoding takes them, in no order, whole numbers in every second row."""
+        encoding, g = self.encoding(self.shape), self.generator(5 + salt)
+        domain = encoding.domain
+        low, high = max(domain.lowest, -FAR), min(domain.highest, FAR)
+        axes = axes or domain.axes or 1
+        # Half of the range is kept free on top, so that a translation stays inside.
+        part = torch.rand(rows, n, axes, generator=g, dtype=torch.float64)
+        # Near and far alike where there is no end: an encoding may tell positions apart close to the origin only.
+        coords = (2 * part - 1) ** 3 * FAR / 2 if domain.unbounded else low + (high - low) / 2 * part
+        whole = torch.ones(rows, dtype=torch.bool) if domain.whole else torch.arange(rows) % 2 == 0
+        return Positions(torch.where(whole[:, None, None], coords.floor(), coords))
+
+    def room(self) -> float:
+        """By how much `positions` may be moved without leaving the encoding's domain."""
+        domain = self.encoding(self.shape).domain
+        return (min(domain.highest, FAR) - max(domain.lowest, -FAR)) / 2
+
+
+def weigh(module: nn.Module, generator: torch.Generator, std: float = 0.3) -> nn.Module:
+    """Every parameter drawn from N(0, std^2)."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            values = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter.copy_(values * std)
+    return module
+
+
+def gap(found: Tensor, expected: Tensor) -> float:
+    """The largest difference, relative to the largest expected value where that exceeds 1; inf for nan."""
+    error = ((found - expected).abs().max() / expected.abs().max().clamp(min=1)).item()
+    return error if error == error else float("inf")

@@ -1,0 +1,227 @@
+"""Positions: where each token is, when it comes, which document it belongs to, and whether it has a place at all."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from gnomon.errors import PositionError
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """The positions of `n` tokens in one axis or several.
+
+    A field that is absent has its plain meaning, so what need not be computed is known without looking at data.
+    The number of rows is the batch size, or 1 when every row of the batch has the same positions.
+
+    coords:  `[rows, n, axes]` float64, any real numbers: token index, pixel row and column, seconds.
+    turn:    the turn in the sequence of the first token, where the turns count up by one.
+    index:   `[rows, n]` int64, the turn of each token where they do not; causal masks and windows compare turns.
+    segment: `[rows, n]` int64, the document of each token, -1 for padding; absent: one document, no padding.
+    placed:  `[rows, n]` bool, False for a token without a place (a prefix, a class token); absent: all have one.
+    step:    the constant difference between neighbours on a single axis, the same in every row; absent: not known.
+    """
+
+    coords: Tensor
+    turn: int = 0
+    index: Tensor | None = None
+    segment: Tensor | None = None
+    placed: Tensor | None = None
+    step: float | None = None
+
+    @property
+    def rows(self) -> int:
+        return self.coords.shape[0]
+
+    @property
+    def length(self) -> int:
+        return self.coords.shape[1]
+
+    @property
+    def axes(self) -> int:
+        return self.coords.shape[2]
+
+    def turns(self) -> Tensor:
+        """The turn of each token, `[rows or 1, n]` int64."""
+        if self.index is not None:
+            return self.index
+        return torch.arange(self.turn, self.turn + self.length, device=self.coords.device)[None]
+
+    def segments(self) -> Tensor:
+        """The document of each token, `[rows or 1, n]` int64, -1 for padding."""
+        if self.segment is not None:
+            return self.segment
+        return torch.zeros(1, self.length, dtype=torch.int64, device=self.coords.device)
+
+    def has_place(self) -> Tensor:
+        """Whether each token has a place, `[rows or 1, n]` bool."""
+        if self.placed is not None:
+            return self.placed
+        return torch.ones(1, self.length, dtype=torch.bool, device=self.coords.device)
+
+    def anchored(self) -> Tensor:
+        """The coordinates with every token that has no place, and all padding, at the origin: `[rows, n, axes]`."""
+        coords = self.coords
+        if self.placed is not None:
+            coords = torch.where(self.placed[..., None], coords, 0.0)
+        if self.segment is not None:
+            coords = torch.where(self.segment[..., None] < 0, 0.0, coords)
+        return coords
+
+    def only_placed(self, table: Tensor) -> Tensor:
+        """`table` `[rows, n, width]` with zeros for the tokens that have no place."""
+        return table if self.placed is None else torch.where(self.placed[..., None], table, 0.0)
+
+    def shifted(self, by: float | Sequence[float]) -> "Positions":
+        """The same tokens, every coordinate moved by `by` (a number, or one number an axis)."""
+        by = torch.as_tensor(by, dtype=torch.float64, device=self.coords.device)
+        return replace(self, coords=self.coords + by)
+
+    def tokens(self, start: int, stop: int) -> "Positions":
+        """The tokens `start` to `stop - 1` of every row."""
+        return replace(self._each(lambda field: field[:, start:stop]), turn=self.turn + start)
+
+    def row(self, which: Tensor) -> "Positions":
+        """The rows of the batch that `which` `[m]` int64 names, in that order; what all rows share stays shared."""
+        return self._each(lambda field: field if field.shape[0] == 1 else field[which])
+
+    def to(self, device: torch.device | str) -> "Positions":
+        """The same positions on another device."""
+        return self._each(lambda field: field.to(device))
+
+    def append(self, later: "Positions") -> "Positions":
+        """These tokens followed by `later` ones, row by row; the turns of `later` are kept as they are."""
+        if self.axes != later.axes:
+            raise PositionError("pieces of one sequence need the same axes", given=f"{self.axes} and {later.axes}")
+        follows = self.index is None and later.index is None and later.turn == self.turn + self.length
+        return Positions(
+            coords=_join(self.coords, later.coords),
+            turn=self.turn,
+            index=None if follows else _join(self.turns(), later.turns()),
+            segment=_either(self.segment, later.segment, self.segments(), later.segments()),
+            placed=_either(self.placed, later.placed, self.has_place(), later.has_place()),
+        )
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Positions":
+        return replace(
+            self,
+            coords=change(self.coords),
+            index=None if self.index is None else change(self.index),
+            segment=None if self.segment is None else change(self.segment),
+            placed=None if self.placed is None else change(self.placed),
+        )
+
+
+def sequence(n: int, start: float | Sequence[float] | Tensor = 0, *, device=None) -> Positions:
+    """`start, start + 1, ...`: `n` tokens in a row; `start` may be negative, fractional, or one number a row.
+
+    A whole `start` counts as tokens that came before, so the turns begin there too; otherwise they begin at 0.
+    """
+    if n < 0:
+        raise PositionError("a sequence needs a length", given=n, allowed="0 or more")
+    first = torch.as_tensor(start, dtype=torch.float64, device=device).reshape(-1, 1, 1)
+    count = torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
+    return Positions(first + count, turn=start if isinstance(start, int) else 0, step=1.0)
+
+
+def packed(lengths: Sequence[int], *, restart: bool = True, device=None) -> Positions:
+    """Documents of the given lengths laid one after another in one row; each sees only itself.
+
+    With `restart` every document begins at position 0; without, positions run on through the row.
+    """
+    if not lengths or min(lengths) < 1:
+        raise PositionError("packing needs the lengths of the documents", given=list(lengths), allowed="1 or more each")
+    sizes = torch.as_tensor(lengths, device=device)
+    segment = torch.repeat_interleave(torch.arange(len(lengths), device=device), sizes)
+    count = torch.arange(segment.shape[0], device=device)
+    if restart:
+        count = count - (sizes.cumsum(0) - sizes)[segment]
+    return Positions(count.to(torch.float64)[None, :, None], segment=segment[None], step=None if restart else 1.0)
+
+
+def padded(mask: Tensor) -> Positions:
+    """Rows of unequal length: `mask` `[rows, n]` is true where there is a token, false where there is padding.
+
+    Each row's tokens count from 0, whichever side the padding is on.
+    """
+    mask = mask.to(torch.bool)
+    count = (mask.to(torch.int64).cumsum(-1) - 1).clamp(min=0)
+    return Positions(count.to(torch.float64)[..., None], segment=torch.where(mask, 0, -1))
+
+
+def grid(rows: int, columns: int, *, prefix: int = 0, device=None) -> Positions:
+    """A grid read row by row: coordinates `(row, column)`, after `prefix` tokens without a place."""
+    if rows < 1 or columns < 1 or prefix < 0:
+        raise PositionError("a grid needs rows and columns", given=f"{rows} x {columns}, prefix {prefix}")
+    place = torch.cartesian_prod(torch.arange(rows, device=device), torch.arange(columns, device=device))
+    place = place.reshape(-1, 2).to(torch.float64)
+    if not prefix:
+        return Positions(place[None])
+    coords = torch.cat([place.new_zeros(prefix, 2), place])
+    return Positions(coords[None], placed=(torch.arange(coords.shape[0], device=device) >= prefix)[None])
+
+
+def timed(seconds: Tensor | Sequence[float]) -> Positions:
+    """Tokens at real-valued moments or places: `seconds` is `[n]`, `[rows, n]` or `[rows, n, axes]`, in any unit.
+
+    Subtract a reference time in whole numbers or float64 before calling: a float32 clock of 1.7e9 s ticks in 128 s.
+    """
+    coords = torch.as_tensor(seconds)
+    if coords.is_floating_point() and coords.dtype in (torch.float16, torch.bfloat16):
+        raise PositionError(
+            "positions of 16 bits merge neighbours: bfloat16 counts to 256, float16 to 2048",
+            given=coords.dtype,
+            allowed="float32, float64 or whole numbers",
+            do="keep positions in float64 and cast nothing but the encoded values",
+        )
+    coords = coords.to(torch.float64)
+    if coords.dim() not in (1, 2, 3):
+        raise PositionError("positions have one to three dimensions", given=f"shape {list(coords.shape)}")
+    if not torch.isfinite(coords).all():
+        raise PositionError("positions are real numbers", given="nan or inf", do="give every token a finite position")
+    coords = coords[None, :, None] if coords.dim() == 1 else coords if coords.dim() == 3 else coords[..., None]
+    return Positions(coords)
+
+
+def randomised(n: int, longest: int, *, rows: int = 1, generator: torch.Generator | None = None) -> Positions:
+    """`n` positions drawn without replacement from `0 .. longest - 1`, in order, anew in every row.
+
+    Ruoss et al. 2023, "Randomized Positional Encodings Boost Length Generalization of Transformers", section 3.
+    Draw once for a whole sequence, before decoding: a later draw cannot be appended to an earlier one.
+    """
+    if n > longest:
+        raise PositionError(f"{n} positions cannot be drawn from {longest}", allowed=f"longest >= {n}")
+    weights = torch.rand(rows, longest, generator=generator)
+    return Positions(weights.argsort(-1)[:, :n].sort(-1).values.to(torch.float64)[..., None])
+
+
+def batch(*several: Positions) -> Positions:
+    """Sequences of equal length stacked as the rows of one batch."""
+    shapes = {(p.length, p.axes) for p in several}
+    if len(shapes) != 1:
+        raise PositionError("rows of one batch need equal lengths and axes", given=sorted(shapes), do="pad them first")
+    steps, turns = {p.step for p in several}, {p.turn for p in several}
+    in_order = len(turns) == 1 and all(p.index is None for p in several)
+    return Positions(
+        coords=torch.cat([p.coords for p in several]),
+        turn=several[0].turn if in_order else 0,
+        index=None if in_order else torch.cat([p.turns().expand(p.rows, -1) for p in several]),
+        segment=None
+        if all(p.segment is None for p in several)
+        else torch.cat([p.segments().expand(p.rows, -1) for p in several]),
+        placed=None
+        if all(p.placed is None for p in several)
+        else torch.cat([p.has_place().expand(p.rows, -1) for p in several]),
+        step=several[0].step if len(steps) == 1 else None,
+    )
+
+
+def _either(first: Tensor | None, second: Tensor | None, whole_first: Tensor, whole_second: Tensor) -> Tensor | None:
+    return None if first is None and second is None else _join(whole_first, whole_second)
+
+
+def _join(first: Tensor, second: Tensor) -> Tensor:
+    rows = max(first.shape[0], second.shape[0])
+    return torch.cat([t.expand(rows, *t.shape[1:]) for t in (first, second)], dim=1)

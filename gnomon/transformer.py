@@ -1,0 +1,122 @@
+"""A Transformer: tokens -> embeddings -> blocks -> logits. A decoder or an encoder by its mask."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from gnomon.attention import Attention, Plan
+from gnomon.backends import Backend
+from gnomon.encoding import Encoding
+from gnomon.errors import OptionError, PositionError
+from gnomon.kv_cache import Cache, NoCache
+from gnomon.pairs import CAUSAL, Mask
+from gnomon.positions import Positions, sequence
+
+
+class Block(nn.Module):
+    """Pre-norm attention and feed-forward, each added to the residual stream."""
+
+    def __init__(self, attention: Attention, width: int, feed_forward: int, dropout: float):
+        super().__init__()
+        self.norm_attention, self.norm_feed_forward = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = attention
+        self.up, self.down = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, plan: Plan, cache: Cache | NoCache, layer: int) -> Tensor:
+        x = x + self.dropout(self.attention(self.norm_attention(x), cache=cache, layer=layer, plan=plan))
+        hidden = nn.functional.gelu(self.up(self.norm_feed_forward(x)))
+        return x + self.dropout(self.down(hidden))
+
+
+class Transformer(nn.Module):
+    """A pre-norm Transformer under any position encoding.
+
+    encoding: one for all layers (it decides itself whether they share tables), or a list with one for each layer.
+    mask:     CAUSAL for a decoder, BIDIRECTIONAL for an encoder, or any other Mask.
+    tied:     output logits are products with the token embeddings.
+    scale_embeddings: token embeddings, of variance 1 / w, are multiplied by sqrt(w) before positions are added, as in
+              the original Transformer; without it a sum of positions and tokens starts dominated by positions.
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        width: int,
+        depth: int,
+        heads: int,
+        encoding: Encoding | Sequence[Encoding],
+        *,
+        kv_heads: int | None = None,
+        feed_forward: int | None = None,
+        mask: Mask = CAUSAL,
+        dropout: float = 0.0,
+        tied: bool = True,
+        scale_embeddings: bool = True,
+        backend: str | Backend = "auto",
+    ):
+        super().__init__()
+        layers = encoding.layers(depth) if isinstance(encoding, Encoding) else list(encoding)
+        if len(layers) != depth:
+            raise OptionError("each layer has one encoding", given=f"{len(layers)} encodings, {depth} layers")
+        self.width, self.heads, self.scale_embeddings = width, heads, scale_embeddings
+        self.embedding = nn.Embedding(vocabulary, width)
+        feed_forward = 4 * width if feed_forward is None else feed_forward
+        attention = dict(kv_heads=kv_heads, mask=mask, dropout=dropout, backend=backend)
+        self.blocks = nn.ModuleList(
+            Block(Attention(width, heads, layer, **attention), width, feed_forward, dropout) for layer in layers
+        )
+        self.norm = nn.LayerNorm(width)
+        self.unembedding = None if tied else nn.Linear(width, vocabulary, bias=False)
+        self.dropout = nn.Dropout(dropout)
+        # One plan serves all layers that share an encoding: the first layer of each makes it.
+        self._first = [next(i for i, other in enumerate(layers) if other is layer) for layer in layers]
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Initial values: variance 1 / fan-in, residual outputs smaller by sqrt(2 depth)."""
+        nn.init.normal_(self.embedding.weight, std=self.width**-0.5)
+        for block in self.blocks:
+            block.attention.reset_parameters()
+            for linear in (block.up, block.down):
+                nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
+                nn.init.zeros_(linear.bias)
+            with torch.no_grad():
+                for linear in (block.attention.out, block.down):
+                    linear.weight *= (2 * len(self.blocks)) ** -0.5
+        if self.unembedding is not None:
+            nn.init.normal_(self.unembedding.weight, std=self.width**-0.5)
+
+    def forward(
+        self, tokens: Int[Tensor, "b n"], pos: Positions | None = None, *, cache: Cache | None = None
+    ) -> Float[Tensor, "b n vocabulary"]:
+        """Logits `[b, n, vocabulary]` of tokens `[b, n]` at `pos`; with a cache, after the tokens it holds.
+
+        Positions default to 0, 1, 2, ..., or to what follows the number of cached tokens.
+        """
+        cache = NoCache() if cache is None else cache
+        if pos is None:
+            pos = sequence(tokens.shape[1], cache.length, device=tokens.device)
+        if pos.length != tokens.shape[1] or pos.rows not in (1, tokens.shape[0]):
+            raise PositionError(
+                "every token has one position",
+                given=f"{pos.rows} rows of {pos.length} positions for {list(tokens.shape)} tokens",
+                allowed="as many positions as tokens, in one row or as many as the batch has",
+            )
+        x = self.embedding(tokens)
+        if self.scale_embeddings:
+            x = x * self.width**0.5
+        for first in sorted(set(self._first)):
+            x = self.blocks[first].attention.encoding.embed(x, pos)
+        x = self.dropout(x)
+        k_pos = cache.extend(pos)
+        dtype = torch.get_autocast_dtype(x.device.type) if torch.is_autocast_enabled(x.device.type) else x.dtype
+        plans = {i: self.blocks[i].attention.plan(pos, k_pos, dtype) for i in sorted(set(self._first))}
+        for layer, (block, first) in enumerate(zip(self.blocks, self._first, strict=True)):
+            x = block(x, plans[first], cache, layer)
+        x = self.norm(x)
+        if self.unembedding is not None:
+            return self.unembedding(x)
+        return nn.functional.linear(x, self.embedding.weight)
