@@ -3,6 +3,7 @@
 import functools
 import os
 import shutil
+import warnings
 from dataclasses import dataclass
 
 import torch
@@ -69,7 +70,7 @@ class Flex(Backend):
         from torch.nn.attention.flex_attention import flex_attention
 
         if not self.compiled:
-            return flex_attention
+            return _uncompiled
         if q.device.type == "cpu":
             if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
                 raise BackendError(
@@ -88,6 +89,14 @@ class Flex(Backend):
                     do="install g++ (apt-get install g++), or use backend='sdpa'",
                 )
         return _compiled()
+
+
+def _uncompiled(*args, **options) -> Tensor:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
+        return flex_attention(*args, **options)
 
 
 @functools.cache

@@ -1,0 +1,33 @@
+"""The shapes in the signatures are true: the laws run with every annotation of the core checked at each call."""
+
+import subprocess
+import sys
+
+SCRIPT = """
+import tests.typecheck
+from jaxtyping import install_import_hook
+with install_import_hook("gnomon", "tests.typecheck.checked"):
+    import gnomon.laws as laws
+import torch
+torch.set_num_threads(1)
+names = [name for name in laws.LAWS if name != "flex"]
+rows = [laws.judge(laws.LAWS[name], case) for case in laws.cases() for name in names]
+assert rows and not [row for row in rows if row.verdict == "BROKEN"]
+
+from gnomon.attention import attend
+from gnomon.encodings.rope import Rope
+q = torch.randn(1, 2, 5, 8)
+try:
+    attend(q, q[..., 0], q, Rope(8))
+except Exception as error:
+    assert type(error).__name__ == "TypeCheckError", error
+else:
+    raise AssertionError("a wrong shape went through: the checker is not there")
+"""
+
+
+def test_annotations(pytestconfig):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SCRIPT], cwd=pytestconfig.rootpath, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
