@@ -67,7 +67,6 @@ class Flex(Backend):
         )
 
     def _kernel(self, q: Tensor, k: Tensor, v: Tensor):
-        from torch.nn.attention.flex_attention import flex_attention
 
         if not self.compiled:
             return _uncompiled
