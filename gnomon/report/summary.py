@@ -1,0 +1,263 @@
+"""Records -> series: one per configuration, its seeds together, with medians, spread and reach."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median, median_low
+
+from gnomon.errors import DataError, StoreError
+from gnomon.lab.measures import TOLERANCE, Reach, reach
+
+Record = Mapping[str, object]
+FINISHED = "finished"
+COLLAPSE = 1.0
+"""Nats above the training length, at any longer one, from which the report says that an encoding collapses."""
+STANDARD_ERRORS = {"paired_loss": "paired_se", "loss": "loss_se", "paired_excess": "paired_excess_se"}
+
+
+@dataclass(frozen=True)
+class Stat:
+    """A quantity over seeds. `se` is the standard error over windows: of the one run, or the median one of several."""
+
+    median: float
+    low: float
+    high: float
+    se: float | None
+    seeds: int
+
+    def scaled(self, factor: float) -> "Stat":
+        se = None if self.se is None else self.se * factor
+        return Stat(self.median * factor, self.low * factor, self.high * factor, se, self.seeds)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A reach over seeds: `length` is the lower median. `censored`: that seed never failed, so it may reach farther.
+
+    `close`: in some seed, the verdict at a length lies within two standard errors of the tolerance.
+    """
+
+    length: int
+    censored: bool
+    seeds: tuple[Reach, ...]
+    close: bool
+
+    @property
+    def text(self) -> str:
+        return reach_text(self.length, self.censored)
+
+    @property
+    def spread(self) -> str | None:
+        """The seeds' reaches when they differ: '160 to ≥1024'."""
+        ends = [reach_text(*min(self.seeds)), reach_text(*max(self.seeds))]
+        return " to ".join(ends) if ends[0] != ends[1] else None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Why a length has no loss. state: 'refused' by the encoding, or 'diverged', when the loss was not finite."""
+
+    state: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """All seeds of one configuration. `runs` finished; `lost` diverged or failed. `order`: its place in the records."""
+
+    label: str
+    order: int
+    training: int
+    runs: tuple[Record, ...]
+    lost: tuple[Record, ...]
+    reach: Held | None
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        return self.runs + self.lost
+
+    def stat(self, quantity: str, length: int) -> Stat | None:
+        """`quantity` (a key of a record's lengths) over the finished seeds that measured `length`; None if none did."""
+        measured = (entry(run, length) for run in self.runs)
+        rows = [row for row in measured if row and number(row.get(quantity)) is not None]
+        if not rows:
+            return None
+        values = sorted(row[quantity] for row in rows)
+        errors = [se for row in rows if (se := number(row.get(STANDARD_ERRORS.get(quantity, "")))) is not None]
+        return Stat(median(values), values[0], values[-1], median(errors) if errors else None, len(rows))
+
+    @property
+    def holds(self) -> bool:
+        """Whether it was measured past its training length and never failed there."""
+        return self.reach is not None and self.reach.censored and self.reach.length > self.training
+
+    def lengths(self) -> list[int]:
+        """Lengths asked for, measured or refused, ascending."""
+        return sorted({row["length"] for run in self.runs for row in run["lengths"]})
+
+    def measured(self) -> list[int]:
+        return [length for length in self.lengths() if self.stat("paired_loss", length)]
+
+    def gaps(self) -> dict[int, Gap]:
+        """The lengths that no finished seed measured, ascending, with what a seed's record says of them."""
+        rows = {row["length"]: row for run in self.runs for row in run["lengths"] if row["status"] != "measured"}
+        missing = sorted(rows.keys() - set(self.measured()))
+        return {n: Gap(rows[n]["status"], rows[n].get("reason") or "no reason recorded") for n in missing}
+
+    def in_range(self) -> Stat | None:
+        """The paired loss at the training length: what stands beside every reach."""
+        return self.stat("paired_loss", self.training)
+
+    def worst_excess(self) -> float:
+        """The largest median rise over the training length at any longer measured length, 0 if none was measured."""
+        stats = [self.stat("paired_excess", length) for length in self.measured() if length > self.training]
+        return max((stat.median for stat in stats if stat), default=0.0)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Series in the order of the records."""
+
+    series: tuple[Series, ...]
+
+    @property
+    def done(self) -> tuple[Series, ...]:
+        return tuple(series for series in self.series if series.runs)
+
+    @property
+    def trained(self) -> list[int]:
+        """The training lengths that occur, ascending."""
+        return sorted({series.training for series in self.series})
+
+    @property
+    def lengths(self) -> list[int]:
+        return sorted({length for series in self.done for length in series.lengths()})
+
+    @property
+    def seeds(self) -> list[int]:
+        """The numbers of finished seeds that occur among the series with any, ascending."""
+        return sorted({len(series.runs) for series in self.done})
+
+    @property
+    def unit(self) -> str:
+        """What a nat is counted per: 'byte' where the bits per byte are the loss in bits, so that a token is a byte."""
+        rows = [
+            row for series in self.done for run in series.runs for row in run["lengths"] if row["status"] == "measured"
+        ]
+        pairs = [(number(row.get("loss")), number(row.get("bits_per_byte"))) for row in rows]
+        known = [(loss, bits) for loss, bits in pairs if loss is not None]
+        same = all(bits is not None and math.isclose(bits * math.log(2), loss, rel_tol=1e-3) for loss, bits in known)
+        return "byte" if known and same else "token"
+
+    def ranked(self) -> list[Series]:
+        """Farthest reach first, then the lower loss at the longest measured length; what has no reach comes last."""
+
+        def key(series: Series) -> tuple[int, int, float, int]:
+            if series.reach is None:
+                return (1 if series.runs else 2, 0, 0.0, series.order)
+            return (0, -series.reach.length, series.stat("paired_loss", series.measured()[-1]).median, series.order)
+
+        return sorted(self.series, key=key)
+
+
+def summarise(records: Sequence[Record], tolerance: float = TOLERANCE) -> Summary:
+    """Group records that differ only in seed. Raises DataError without records, StoreError on another format."""
+    if not records:
+        raise DataError("a report of no runs", given="an empty store or selection", do="train first: gnomon compare")
+    for record in records:
+        if record.get("format") != 1:
+            raise StoreError(
+                f"cannot read the record {record.get('hash', '(no hash)')}",
+                given=f"format {record.get('format')!r}",
+                allowed="format 1",
+                do="read it with the version of gnomon that wrote it",
+            )
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(json.dumps(_setting(record), sort_keys=True), []).append(record)
+    names = _labels(list(groups.values()))
+    return Summary(
+        tuple(_series(name, order, group, tolerance) for order, (name, group) in enumerate(zip(names, groups.values())))
+    )
+
+
+def training_length(record: Record) -> int:
+    return record["experiment"]["training"]["length"]
+
+
+def entry(record: Record, length: int) -> Mapping[str, object] | None:
+    """The record's row of a measured length, None if it was refused or not asked for."""
+    found = (row for row in record["lengths"] if row["length"] == length and row["status"] == "measured")
+    return next(found, None)
+
+
+def number(value: object) -> float | None:
+    """A finite number, or None: a record may hold null, NaN or infinity where a measurement broke down."""
+    return value if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def reach_text(length: int, censored: bool) -> str:
+    return f"≥{length}" if censored else str(length)
+
+
+def flatten(tree: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """{"a": {"b": 1}} -> {"a.b": 1}."""
+    flat: dict[str, object] = {}
+    for key, value in tree.items():
+        flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat
+
+
+def _setting(record: Record) -> dict[str, object]:
+    """The experiment without its seed, and without the place of its text, which its digest identifies."""
+    experiment = {key: value for key, value in record["experiment"].items() if key != "seed"}
+    return experiment | {"task": {key: value for key, value in experiment["task"].items() if key != "path"}}
+
+
+def _series(label: str, order: int, group: list[Record], tolerance: float) -> Series:
+    runs = tuple(sorted((r for r in group if r["status"] == FINISHED), key=_seed))
+    lost = tuple(sorted((r for r in group if r["status"] != FINISHED), key=_seed))
+    training = training_length(group[0])
+    return Series(label, order, training, runs, lost, _reach(runs, training, tolerance))
+
+
+def _seed(record: Record) -> int:
+    return record["experiment"]["seed"]
+
+
+def _reach(runs: Iterable[Record], training: int, tolerance: float) -> Held | None:
+    """None when no finished run measured its training length."""
+    runs = [run for run in runs if (row := entry(run, training)) and number(row.get("paired_loss")) is not None]
+    if not runs:
+        return None
+    seeds = tuple(reach(run["lengths"], training, tolerance) for run in runs)
+    length, censored = median_low(seeds)
+    return Held(
+        length, censored, seeds, any(_close(run, training, found, tolerance) for run, found in zip(runs, seeds))
+    )
+
+
+def _close(run: Record, training: int, found: Reach, tolerance: float) -> bool:
+    """Whether the verdict at a length up to the first failing one lies within two standard errors of the tolerance."""
+    longer = sorted(row["length"] for row in run["lengths"] if row["length"] > training)
+    failing = next((length for length in longer if length > found.length), found.length)
+    for row in (entry(run, length) for length in longer if length <= failing):
+        if row is None:
+            continue
+        excess, se = number(row.get("paired_excess")), number(row.get("paired_excess_se"))
+        if excess is not None and se is not None and abs(excess - tolerance) < 2 * se:
+            return True
+    return False
+
+
+def _labels(groups: list[list[Record]]) -> list[str]:
+    """Distinct names: a label that two configurations share gets what tells them apart, 'rope · model.depth 4'."""
+    labels = [group[0]["label"] for group in groups]
+    settings = [flatten(_setting(group[0])) for group in groups]
+    named = []
+    for label, setting in zip(labels, settings):
+        twins = [other for name, other in zip(labels, settings) if name == label]
+        apart = [key for key in setting if any(other.get(key) != setting[key] for other in twins)]
+        named.append(" · ".join([label, *(f"{key} {str(setting[key])[:16]}" for key in apart)]))
+    return [name if named.count(name) == 1 else f"{name} · {group[0]['hash']}" for name, group in zip(named, groups)]
