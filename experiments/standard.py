@@ -1,0 +1,5 @@
+"""Standard."""
+
+from gnomon.lab.presets import standard
+
+EXPERIMENTS = standard()

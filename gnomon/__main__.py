@@ -1,0 +1,8 @@
+"""`python -m gnomon`, the same as `gnomon`."""
+
+import sys
+
+from gnomon.cli import main
+
+if __name__ == "__main__":  # the lab's worker processes import this file again
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""The command line: finds the command, reads its options, and turns every outcome into an exit code.
+
+0 done · 1 done, but some run failed or diverged, or a law does not hold · 2 the user's mistake · 130 interrupted
+"""
+
+import contextlib
+import inspect
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Union
+
+import tyro
+
+from gnomon import __version__
+from gnomon.commands import COMMANDS, Command
+from gnomon.errors import UserError, unknown
+
+ZERO_WIDTH_SPACE = "\u200b"
+
+ABOUT = """Position encodings for Transformers: which holds past its training length?
+
+Start here:
+  gnomon compare          train one small model per encoding, measure, report
+  gnomon compare --help   what a command does, its options, examples
+  gnomon --version        the version"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; nothing is raised for a user's mistake."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except UserError as error:
+        print(f"gnomon: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt as error:
+        print(f"gnomon: {str(error) or 'interrupted'}", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (`| head`) has gone: without this, Python complains again when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"gnomon: {error.strerror}: {error.filename}", file=sys.stderr)
+        return 2
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments in (["--version"], ["-V"]):
+        print(f"gnomon {__version__}")
+        return 0
+    try:
+        command = _read(arguments)
+    except SystemExit as end:  # tyro has printed help, or what is wrong with the options
+        return int(end.code or 0)
+    return command.run()
+
+
+def _read(arguments: list[str]) -> Command:
+    settings = dict(config=(tyro.conf.FlagCreatePairsOff,))
+    if arguments and not arguments[0].startswith("-"):
+        name, *options = arguments
+        if name not in COMMANDS:
+            raise unknown("command", name, COMMANDS)
+        command = COMMANDS[name]
+        text = _lines(inspect.getdoc(command))
+        return tyro.cli(command, prog=f"gnomon {name}", description=text, args=options, **settings)
+    briefs = tuple(
+        Annotated[command, tyro.conf.subcommand(name, description=_brief(command))]
+        for name, command in COMMANDS.items()
+    )
+    if not arguments:
+        with contextlib.suppress(SystemExit):
+            tyro.cli(Union[briefs], prog="gnomon", description=_lines(ABOUT), args=["--help"], **settings)  # noqa: UP007
+        raise SystemExit(2)
+    return tyro.cli(Union[briefs], prog="gnomon", description=_lines(ABOUT), args=arguments, **settings)  # noqa: UP007
+
+
+def _lines(text: str) -> str:
+    """`text` as it is written: tyro joins lines that begin with a letter, and doubles those that are empty."""
+    return "\n".join(f"  {line}" if line else ZERO_WIDTH_SPACE for line in text.splitlines())
+
+
+def _brief(command: type[Command]) -> str:
+    """The first line of a command's docstring and its first example."""
+    lines = inspect.getdoc(command).splitlines()
+    example = next(line.strip() for line in lines if line.startswith("  gnomon "))
+    return f"{lines[0]}\n  $ {example}"

@@ -1,0 +1,30 @@
+"""The commands of `gnomon`: one dataclass a file, its fields the options, its `run` the work.
+
+These modules are read for every `--help`, so none of them imports torch before `run`.
+"""
+
+from typing import Protocol
+
+from gnomon.commands.cite import Cite
+from gnomon.commands.compare import Compare
+from gnomon.commands.laws import Laws
+from gnomon.commands.list import List
+from gnomon.commands.report import Report
+from gnomon.commands.results import Results
+
+
+class Command(Protocol):
+    """A parsed command line."""
+
+    def run(self) -> int:
+        """Do the work; the exit code."""
+
+
+COMMANDS: dict[str, type[Command]] = {
+    "list": List,
+    "laws": Laws,
+    "compare": Compare,
+    "report": Report,
+    "results": Results,
+    "cite": Cite,
+}

@@ -1,0 +1,42 @@
+"""`gnomon cite`: BibTeX of what was used."""
+
+from dataclasses import dataclass
+
+from gnomon.commands.output import Json, Names, print_json
+
+GNOMON = """@software{gnomon,
+  title = {gnomon: position encodings for Transformers, exact and measured past the training length},
+  author = {{gnomon contributors}},
+  year = {2026}
+}"""
+
+
+@dataclass(frozen=True)
+class Cite:
+    """BibTeX of the encodings' papers, and of gnomon.
+
+    Without names: every entry. `gnomon` is a name too.
+
+    Examples:
+      gnomon cite rope
+      gnomon cite alibi t5 gnomon > used.bib
+    """
+
+    names: Names = ()
+    """Encodings, or `gnomon`."""
+    json: Json = False
+
+    def run(self) -> int:
+        from gnomon.encodings import ENCODINGS
+        from gnomon.errors import unknown
+
+        entries = {name: encoding.bibtex.strip() for name, encoding in ENCODINGS.items()} | {"gnomon": GNOMON}
+        for name in self.names:
+            if name not in entries:
+                raise unknown("encoding", name, entries)
+        chosen = {name: entries[name] for name in dict.fromkeys(self.names or entries)}
+        if self.json:
+            print_json(chosen)
+        else:
+            print("\n\n".join(text or f"% {name}: nothing to cite" for name, text in chosen.items()))
+        return 0

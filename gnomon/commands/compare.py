@@ -1,0 +1,174 @@
+"""`gnomon compare`: train one small model an encoding, measure each past its training length, write the report."""
+
+import os
+import shlex
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+from tyro.conf import arg
+
+from gnomon.commands.output import Json, Screen, note, print_json, table
+from gnomon.commands.report import write
+
+if TYPE_CHECKING:
+    from gnomon.report.summary import Series
+
+FACTORS = (2, 4, 8)
+"""Multiples of the training length in the printed table."""
+
+Flag = Annotated[bool, arg(help_behavior_hint="")]
+AS_PLANNED = "(default: the plan's)"
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Train a small model with each encoding, measure past its length, report.
+
+    PLAN is `quick` (six encodings, one seed, minutes), `standard` (three
+    seeds, deeper and longer, hours), or a Python file that sets
+    EXPERIMENTS = [...]. Runs that are in the store already are not trained
+    again, and an interrupted command goes on where it stopped. The exit code
+    is 1 if some run failed or diverged.
+
+    Examples:
+      gnomon compare
+      gnomon compare standard --workers 4
+      gnomon compare --text my_book.txt --encodings rope alibi --seeds 0 1 2
+      gnomon compare my_experiments.py --store my_runs --out mine.html
+    """
+
+    plan: Annotated[str, tyro.conf.Positional, arg(metavar="[PLAN]", help_behavior_hint="(default: quick)")] = "quick"
+    """quick, standard, or a Python file."""
+    encodings: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint=AS_PLANNED)] = ()
+    """Encodings to compare; `gnomon list` shows them."""
+    text: Annotated[str | None, arg(metavar="PATH", help_behavior_hint="(default: Shakespeare)")] = None
+    """A text file, or a folder of them, to train and measure on."""
+    length: Annotated[int | None, arg(metavar="N", help_behavior_hint=AS_PLANNED)] = None
+    """Length of a training sequence, in bytes."""
+    lengths: Annotated[tuple[int, ...], arg(metavar="N ...", help_behavior_hint=AS_PLANNED)] = ()
+    """Lengths to measure at; the training length is always among them."""
+    steps: Annotated[int | None, arg(metavar="N", help_behavior_hint=AS_PLANNED)] = None
+    """Training steps."""
+    seeds: Annotated[tuple[int, ...], arg(metavar="N ...", help_behavior_hint=AS_PLANNED)] = ()
+    """Seeds; every encoding is trained with each."""
+    precision: Annotated[Literal["fp32", "bf16"] | None, arg(help_behavior_hint=AS_PLANNED)] = None
+    """Precision of the arithmetic in training."""
+    cpu: Flag = False
+    """Leave GPUs alone."""
+    workers: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: one a core or GPU)")] = None
+    """Runs at once; they share the cores."""
+    trackers: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint="(default: none)")] = ()
+    """Trackers of accelerate that follow the training: tensorboard, wandb, ..."""
+    store: Annotated[str, arg(metavar="FOLDER")] = "runs"
+    """Where the runs are kept."""
+    out: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="(default: FOLDER/report.html)")] = None
+    """Where the report goes."""
+    retry: Flag = False
+    """Train again what failed or diverged before."""
+    quiet: Flag = False
+    """Print nothing but the path of the report."""
+    json: Json = False
+
+    def run(self) -> int:
+        from gnomon.lab import engine
+        from gnomon.lab.progress import listener
+        from gnomon.lab.store import Store
+
+        experiments = self._experiments()
+        store = Store(self.store, create=True)
+        first = int(os.environ.get("RANK", "0")) == 0  # of the processes of `accelerate launch`
+        records = engine.run(
+            experiments,
+            store,
+            self.workers,
+            listener(sys.stderr, quiet=self.quiet or not first, as_json=self.json),
+            self.retry,
+            command=self.command,
+            cpu=self.cpu,
+            trackers=self.trackers,
+        )
+        if first:
+            self._tell(records, str(write(store, records, self.out, self.command)))
+        return int(any(record["status"] != "finished" for record in records))
+
+    @property
+    def command(self) -> str:
+        """The command line that gives this comparison again: every option that is not at its default."""
+        words = ["gnomon", "compare", self.plan]
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name != "plan" and value != option.default:
+                words.append(f"--{option.name}")
+                words += [] if value is True else map(str, value) if isinstance(value, tuple) else [str(value)]
+        return shlex.join(words)
+
+    def _experiments(self) -> list:
+        from gnomon.lab.load import load
+        from gnomon.lab.presets import adjusted
+
+        experiments = adjusted(
+            load(self.plan),
+            text=self.text,
+            encodings=self.encodings,
+            seeds=self.seeds,
+            steps=self.steps,
+            length=self.length,
+            lengths=self.lengths,
+        )
+        if self.precision is None:
+            return experiments
+        return [replace(e, training=replace(e.training, precision=self.precision)) for e in experiments]
+
+    def _tell(self, records: Sequence[dict[str, Any]], report: str) -> None:
+        if self.json:
+            print_json({"report": report, "command": self.command, "records": records})
+        elif self.quiet:
+            print(report)
+        else:
+            show(records)
+            print(f"report: {report}")
+            if any(record["status"] != "finished" for record in records):
+                note(f"to train again what failed: {self.command} --retry")
+
+
+def show(records: Sequence[dict[str, Any]]) -> None:
+    """The findings in words, and the main numbers."""
+    from gnomon.report.headline import headline
+    from gnomon.report.summary import summarise
+
+    out, summary = Screen(), summarise(records)
+    found = headline(summary)
+    out.print(found.title, style="bold")
+    out.print()
+    for finding in found.findings:
+        out.print(finding.text)
+    out.print()
+    beyond = [n for n in FACTORS if any(n * series.training in series.lengths() for series in summary.done)]
+    numbers = ["in range", *(f"at {n}x" for n in beyond), "reach", "parameters", "ms/step", "MB"]
+    made = table("encoding", *numbers, right=numbers)
+    for series in summary.ranked():
+        losses = [_loss(series, n * series.training) for n in (1, *beyond)]
+        reach = series.reach.text if series.reach else "-"
+        made.add_row(series.label, *losses, reach, *_costs(series.records))
+    out.print(made)
+    out.print(f"nats per {summary.unit}, on the same targets; in range: at the training length\n")
+
+
+def _loss(series: "Series", length: int) -> str:
+    """The loss at a length, or what came instead of one."""
+    found = series.stat("paired_loss", length)
+    if found is not None:
+        return f"{found.median:.3f}"
+    gaps = series.gaps()
+    return gaps[length].state if length in gaps else "-"
+
+
+def _costs(records: Sequence[dict[str, Any]]) -> list[str]:
+    """Parameters, milliseconds a step and megabytes: the median over seeds of what is known."""
+    keys = [("parameters", "total", 1.0), ("cost", "ms_per_step", 1.0), ("cost", "peak_memory_bytes", 1e-6)]
+    known = [[r[part][key] * unit for r in records if r[part][key] is not None] for part, key, unit in keys]
+    return [f"{statistics.median(values):,.0f}" if values else "-" for values in known]

@@ -1,0 +1,148 @@
+"""`gnomon laws`: every law on every encoding, and every law on every committed mutant."""
+
+import string
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.columns import Columns
+from rich.table import Table
+
+from gnomon.commands.output import Json, Names, Screen, print_json, table
+
+if TYPE_CHECKING:
+    from gnomon.laws import Row
+    from gnomon.laws.mutants import Cell
+
+ACROSS = 6
+"""Encodings side by side in 80 columns."""
+
+MARKS = {"killed": "X", "passes": "·", "not applicable": " ", "WRONG": "?"}
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Check every law on every encoding: how far off it is, and the verdict.
+
+    A law is a number that must be about zero, such as the difference between
+    cached decoding and a full forward pass. A property that an encoding does
+    not declare must fail, by a counterexample. --mutants runs the laws on
+    committed wrong encodings instead, to show which law catches which
+    mistake. The exit code is 1 if anything does not hold. About a minute.
+
+    Examples:
+      gnomon laws
+      gnomon laws rope alibi
+      gnomon laws --mutants
+    """
+
+    names: Names = ()
+    """Encodings to check."""
+    mutants: bool = False
+    """Print the law x mutant matrix instead."""
+    json: Json = False
+
+    def run(self) -> int:
+        import torch
+
+        from gnomon.errors import OptionError
+
+        if self.mutants and self.names:
+            given = ", ".join(self.names)
+            raise OptionError("the mutants are checked all together", given=given, do="leave out the names")
+        torch.set_num_threads(1)  # tensors this small are slower on several
+        return self._mutants() if self.mutants else self._table()
+
+    def _table(self) -> int:
+        from gnomon.laws import LAWS, cases, judge
+
+        rows = [judge(law, case) for case in _tracked(cases(self.names or None)) for law in LAWS.values()]
+        if self.json:
+            print_json([asdict(row) for row in rows])
+        else:
+            _show_table(rows)
+        return int(any(row.verdict == "BROKEN" for row in rows))
+
+    def _mutants(self) -> int:
+        from gnomon.laws.mutants import MUTANTS, matrix
+
+        cells = [cell for mutant in _tracked(MUTANTS) for cell in matrix([mutant.name])]
+        if self.json:
+            print_json([asdict(cell) for cell in cells])
+        else:
+            _show_matrix(cells)
+        return int(any(cell.verdict == "WRONG" for cell in cells))
+
+
+def _tracked(items: Iterable) -> Iterable:
+    """The items, with a bar on stderr where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    screen = Console(stderr=True)
+    return track(items, "checking", console=screen, transient=True, disable=not screen.is_terminal)
+
+
+def _show_table(rows: "list[Row]") -> None:
+    from gnomon.laws import LAWS
+
+    out = Screen()
+    names = list(dict.fromkeys(_name(row) for row in rows))
+    for first in range(0, len(names), ACROSS):
+        shown = names[first : first + ACROSS]
+        made = table("law", "tolerance", *shown, right=("tolerance", *shown))
+        for law in LAWS:
+            of_law = [row for row in rows if row.law == law]
+            tolerance = max(row.tolerance for row in of_law)
+            cells = [_worst([row for row in of_law if _name(row) == name]) for name in shown]
+            made.add_row(law, f"{tolerance:.0e}" if tolerance else "0", *cells)
+        out.print(made)
+        out.print()
+    out.print("The worst error over an encoding's variants and masks. no: not declared, and a")
+    out.print("counterexample was found. -: does not apply.\n")
+    sentences = Table.grid(padding=(0, 2))
+    for law in LAWS.values():
+        sentences.add_row(law.name, f"{law.sentence}.")
+    out.print(sentences)
+    broken = [row for row in rows if row.verdict == "BROKEN"]
+    out.print(f"\n{len(rows)} checks of {len({row.encoding for row in rows})} encodings and variants: ", end="")
+    out.print(f"{len(broken)} BROKEN" if broken else "all hold, or fail as declared.")
+    for row in broken:
+        out.print(f"  {row.encoding}, {row.masking}, {row.law}: {row.error:.1e} (tolerance {row.tolerance:.0e})")
+
+
+def _name(row: "Row") -> str:
+    return row.encoding.partition("(")[0]
+
+
+def _worst(rows: "list[Row]") -> str:
+    """A cell: the verdict that matters most, or the largest error."""
+    verdicts = {row.verdict for row in rows}
+    if "BROKEN" in verdicts:
+        return "BROKEN"
+    if "holds" in verdicts:
+        error = max(row.error for row in rows if row.verdict == "holds")
+        return f"{error:.0e}" if error else "0"
+    return "no" if "fails as declared" in verdicts else "-"
+
+
+def _show_matrix(cells: "list[Cell]") -> None:
+    out = Screen()
+    laws = list(dict.fromkeys(cell.law for cell in cells))
+    letters = dict(zip(laws, string.ascii_letters, strict=False))
+    verdicts: dict[str, dict[str, Any]] = {}
+    for cell in cells:
+        verdicts.setdefault(cell.mutant, {})[cell.law] = cell.verdict
+    wide = max(map(len, verdicts))
+    out.print(f"{'':<{wide}}  {''.join(letters.values())}")
+    for mutant, found in verdicts.items():
+        out.print(f"{mutant:<{wide}}  {''.join(MARKS[found[law]] for law in laws)}")
+    out.print()
+    out.print(Columns([f"{letter} {law}" for law, letter in letters.items()], padding=(0, 3)))
+    out.print("\nX: caught, by more than 100 times the tolerance. ·: passes, as it should.")
+    out.print("?: WRONG, missed or broken without being asked to. Blank: does not apply.")
+    wrong = [cell for cell in cells if cell.verdict == "WRONG"]
+    out.print(f"\n{len(verdicts)} mutants, {len(laws)} laws: ", end="")
+    out.print(f"{len(wrong)} WRONG" if wrong else "every mutant is caught by its laws, and by no other.")
+    for cell in wrong:
+        out.print(f"  {cell.mutant}, {cell.law}: {cell.error:.1e} (tolerance {cell.tolerance:.0e})")

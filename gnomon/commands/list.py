@@ -1,0 +1,154 @@
+"""`gnomon list`: the encodings, where they act, what they declare and what they cost."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from gnomon.commands.output import Json, Screen, print_json, table
+
+if TYPE_CHECKING:
+    from gnomon.encoding import Domain, Encoding
+
+SITES = {
+    "embeddings": ("embed",),
+    "queries and keys": ("query", "key"),
+    "logits": ("bias",),
+    "scale": ("scale",),
+    "values": ("value",),
+}
+"""Where an encoding acts, by the hooks that it overrides."""
+
+TOKENS = 512
+TURNS = 12
+
+
+@dataclass(frozen=True)
+class List:
+    """The encodings: where they act, their positions, properties and cost.
+
+    Parameters and cost are those of a small causal Transformer, whose shape
+    is printed. Cost is measured, and varies by some percent from call to
+    call: the time of a forward pass over that without positions.
+
+    Examples:
+      gnomon list
+      gnomon list --json
+    """
+
+    json: Json = False
+
+    def run(self) -> int:
+        from gnomon.encoding import Shape
+
+        shape = Shape(width=128, heads=4, head_dim=32, depth=2, causal=True)
+        rows = _rows(shape)
+        if self.json:
+            print_json({"shape": asdict(shape) | {"tokens": TOKENS}, "encodings": rows})
+        else:
+            _show(rows, shape)
+        return 0
+
+
+def _rows(shape: Any) -> list[dict[str, Any]]:
+    from gnomon.encoding import Property
+    from gnomon.encodings import ENCODINGS, create, options_of
+
+    made = {name: create(name, shape) for name in ENCODINGS}
+    milliseconds = _time({name: create(name, shape) for name in ENCODINGS}, shape)
+    return [
+        {
+            "name": name,
+            "title": (kind.__doc__ or "").strip().splitlines()[0],
+            "acts_on": _acts_on(kind),
+            "positions": _domain(made[name].domain),
+            "properties": [p.name.lower() for p in Property if p in made[name].properties],
+            "options": options_of(kind),
+            "parameters": sum(p.numel() for p in made[name].parameters()),
+            "forward_ms": milliseconds[name],
+            "cost": milliseconds[name] / milliseconds["none"],
+        }
+        for name, kind in ENCODINGS.items()
+    ]
+
+
+def _acts_on(kind: "type[Encoding]") -> list[str]:
+    from gnomon.encoding import Encoding
+
+    overridden = lambda hook: getattr(kind, hook) is not getattr(Encoding, hook)  # noqa: E731
+    return [site for site, hooks in SITES.items() if any(map(overridden, hooks))]
+
+
+def _domain(domain: "Domain") -> dict[str, Any]:
+    bound = lambda value: value if math.isfinite(value) else None  # noqa: E731
+    return {
+        "lowest": bound(domain.lowest),
+        "highest": bound(domain.highest),
+        "whole": domain.whole,
+        "axes": domain.axes,
+    }
+
+
+def _time(encodings: "dict[str, Encoding]", shape: Any) -> dict[str, float]:
+    """The least time of a forward pass on one thread, in milliseconds.
+
+    The least, since whatever else runs on the machine only adds; turns alternate, so that it adds to all alike.
+    """
+    import time
+
+    import torch
+
+    from gnomon.pairs import CAUSAL
+    from gnomon.transformer import Transformer
+
+    tokens = torch.zeros(1, TOKENS, dtype=torch.int64)
+    sizes = dict(width=shape.width, depth=shape.depth, heads=shape.heads, feed_forward=4 * shape.width)
+    models = {
+        name: Transformer(vocabulary=256, encoding=encoding, mask=CAUSAL, **sizes).eval()
+        for name, encoding in encodings.items()
+    }
+    least = dict.fromkeys(models, math.inf)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad():
+            for _ in range(TURNS):
+                for name, model in models.items():
+                    start = time.perf_counter()
+                    model(tokens)
+                    least[name] = min(least[name], 1000 * (time.perf_counter() - start))
+    finally:
+        torch.set_num_threads(threads)
+    return least
+
+
+def _show(rows: list[dict[str, Any]], shape: Any) -> None:
+    out = Screen()
+    sizes = table("encoding", "acts on", "positions", "parameters", "cost", right=("parameters", "cost"))
+    for row in rows:
+        acts_on = ", ".join(row["acts_on"]) or "nothing"
+        numbers = f"{row['parameters']:,}", f"{row['cost']:.2f}x"
+        sizes.add_row(row["name"], acts_on, _positions(row["positions"]), *numbers)
+    out.print(sizes)
+    out.print(
+        f"  for {shape.depth} layers of width {shape.width}, {shape.heads} heads of {shape.head_dim}, causal; cost is "
+        f"the time of\n  a forward pass of {TOKENS} tokens over that without positions\n"
+    )
+    names = list(dict.fromkeys(name for row in rows for name in row["properties"]))
+    properties = table("encoding", *(name.replace("_", " ") for name in names))
+    for row in rows:
+        properties.add_row(row["name"], *("yes" if name in row["properties"] else "-" for name in names))
+    out.print(properties)
+    out.print()
+    options = table("encoding", "options and their defaults")
+    for row in rows:
+        defaults = ", ".join(f"{name}={value!r}" for name, value in row["options"].items())
+        options.add_row(row["name"], defaults or "none")
+    out.print(options)
+
+
+def _positions(domain: dict[str, Any]) -> str:
+    kind = "whole" if domain["whole"] else "real"
+    low, high = domain["lowest"], domain["highest"]
+    bounds = f"{kind}, {low:g} to {high:g}" if low is not None and high is not None else f"any {kind}"
+    axes = {None: "any axes", 1: "1 axis"}.get(domain["axes"], f"{domain['axes']} axes")
+    return f"{bounds}; {axes}"

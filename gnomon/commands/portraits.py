@@ -1,0 +1,34 @@
+"""What each trained encoding of a comparison looks like, for its report."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gnomon.lab.store import Store
+
+
+def portraits(store: "Store", records: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Label of a series -> the portrait of its encoding, of its first finished seed and first layer."""
+    from gnomon.report.summary import summarise
+
+    drawn = {series.label: _drawn(store, series.runs[0]) for series in summarise(records).done}
+    return {label: portrait for label, portrait in drawn.items() if portrait is not None}
+
+
+def _drawn(store: "Store", record: dict[str, Any]) -> dict[str, Any] | None:
+    from gnomon.encoding import Encoding, Shape
+    from gnomon.lab import build
+    from gnomon.lab.experiment import Experiment
+    from gnomon.lab.portrait import portrait
+    from gnomon.lab.tasks.text import TextTask
+
+    weights = store.weights(record["hash"])
+    if not weights.is_file():
+        return None
+    experiment = Experiment.from_json(record["experiment"])
+    # The vocabulary is all that a model takes of its task; the text itself may be gone.
+    model = build.restore(experiment, TextTask, weights)
+    encoding = next(module for module in model.modules() if isinstance(module, Encoding))
+    sizes = experiment.model
+    shape = Shape(sizes.width, sizes.heads, sizes.width // sizes.heads, sizes.depth)
+    return portrait(encoding, shape, experiment.longest)

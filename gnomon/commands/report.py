@@ -1,0 +1,66 @@
+"""`gnomon report`: the report again, from what is stored; and its main figure as a picture."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from gnomon.commands.output import Json, StorePath, print_json
+from gnomon.commands.portraits import portraits
+
+if TYPE_CHECKING:
+    from gnomon.lab.store import Store
+
+
+@dataclass(frozen=True)
+class Report:
+    """Write the report of all stored runs again; nothing is trained.
+
+    One HTML file that works offline and can be mailed. --figure writes its
+    main figure, loss against length, as a picture besides.
+
+    Examples:
+      gnomon report
+      gnomon report runs --out rope_or_alibi.html
+      gnomon report --figure loss.svg
+    """
+
+    store: StorePath = "runs"
+    """The folder of runs."""
+    out: Annotated[str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: STORE/report.html)")] = None
+    """Where the report goes."""
+    figure: Annotated[str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
+    """Where the main figure goes, as .svg or .png by its name."""
+    json: Json = False
+
+    def run(self) -> int:
+        from gnomon import report
+        from gnomon.lab.store import Store
+
+        store = Store(self.store)
+        records = store.records()
+        written = {"report": str(write(store, records, self.out))}
+        if self.figure is not None:
+            written["figure"] = str(report.figure(records, self.figure))
+        if self.json:
+            print_json(written)
+        else:
+            for what, where in written.items():
+                print(f"{what}: {where}")
+        return 0
+
+
+def write(store: "Store", records: list[dict[str, Any]], out: str | None, command: str | None = None) -> Path:
+    """Write the report of these records, by default into their store; the path of the file."""
+    from gnomon import report
+
+    hashes = [record["hash"] for record in records]
+    return report.write(
+        records,
+        store.path / "report.html" if out is None else Path(out),
+        positions={hash: store.positions(hash) for hash in hashes},
+        curves={hash: store.curve(hash) for hash in hashes},
+        portraits=portraits(store, records),
+        command=command,
+    )

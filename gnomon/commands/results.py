@@ -1,0 +1,103 @@
+"""`gnomon results`: the stored numbers as a table, CSV, JSON, or the answer to a query."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from gnomon.commands.output import Json, Screen, StorePath, print_json, table
+
+if TYPE_CHECKING:
+    from gnomon.lab.query import Table
+
+
+@dataclass(frozen=True)
+class Results:
+    """The stored numbers: a row a run, as a table, CSV or JSON, or by SQL.
+
+    SQL is that of DuckDB, over four views: runs (a row a run), lengths (run
+    and measured length), positions (loss by position), curves (training).
+    `describe runs` lists the columns of a view.
+
+    Examples:
+      gnomon results
+      gnomon results --csv > runs.csv
+      gnomon results --sql "select label, length, loss from lengths"
+      gnomon results --sql "describe lengths"
+    """
+
+    store: StorePath = "runs"
+    """The folder of runs."""
+    sql: Annotated[str | None, tyro.conf.arg(metavar="QUERY", help_behavior_hint="")] = None
+    """A query over runs, lengths, positions, curves."""
+    csv: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
+    """Print comma-separated values."""
+    json: Json = False
+
+    def run(self) -> int:
+        from gnomon.errors import OptionError
+        from gnomon.lab.store import Store
+
+        if self.csv and self.json:
+            raise OptionError("results are printed in one form", given="--csv and --json", do="choose one")
+        store = Store(self.store)
+        found = store.sql(self.sql) if self.sql is not None else store.table()
+        if self.json:
+            print_json(found.dicts())
+        elif self.csv:
+            print(found.csv(), end="")
+        elif self.sql is not None:
+            _show(found)
+        else:
+            _show_runs(found)
+        return 0
+
+
+def _show(found: "Table") -> None:
+    numbers = [
+        name
+        for at, name in enumerate(found.columns)
+        if all(isinstance(row[at], int | float | None) for row in found.rows)
+    ]
+    made = table(*found.columns, right=numbers)
+    for row in found.rows:
+        made.add_row(*map(_cell, row))
+    Screen().print(made)
+
+
+def _show_runs(found: "Table") -> None:
+    out, rows = Screen(), found.dicts()
+    numbers = ("seed", "nats", "bits/byte", "reach", "ms/step")
+    made = table("encoding", *numbers, "status", "run", right=numbers)
+    for row in rows:
+        made.add_row(
+            row["label"],
+            str(row["seed"]),
+            _number(row["loss"], 3),
+            _number(row["bits_per_byte"], 3),
+            _reach(row),
+            _number(row["ms_per_step"], 1),
+            row["status"],
+            row["hash"],
+        )
+    out.print(made)
+    out.print("\nnats and bits per byte at the training length; reach: how far the loss holds")
+    for row in rows:
+        if row["reason"]:
+            out.print(f"{row['label']}, seed {row['seed']}, {row['status']}: {row['reason']}")
+
+
+def _reach(row: dict[str, Any]) -> str:
+    if row["reach"] is None:
+        return "-"
+    return f"≥{row['reach']}" if row["reach_censored"] else str(row["reach"])
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,85 @@
+"""Everything a run needs to go on as if it had never stopped, in one safetensors file; nothing is pickled."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from gnomon.lab.files import replace_file
+
+FORMAT = "1"
+STATE = ("step", "exp_avg", "exp_avg_sq")
+"""What AdamW keeps for each parameter."""
+
+
+@dataclass
+class History:
+    """What training has seen so far, one number a step: the loss in nats, and the seconds that the step took."""
+
+    losses: list[float]
+    seconds: list[float]
+
+    @property
+    def step(self) -> int:
+        return len(self.losses)
+
+
+def save(path: Path, hash: str, model: nn.Module, optimizer: torch.optim.AdamW, history: History) -> None:
+    """Write the checkpoint whole or not at all."""
+    tensors = {
+        "history.losses": torch.tensor(history.losses, dtype=torch.float64),
+        "history.seconds": torch.tensor(history.seconds, dtype=torch.float64),
+    }
+    for name, parameter in model.named_parameters():
+        tensors[f"model.{name}"] = parameter.detach()
+        for key in STATE:
+            if parameter in optimizer.state:
+                tensors[f"{key}.{name}"] = torch.as_tensor(optimizer.state[parameter][key])
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = {"format": FORMAT, "experiment": hash, "step": str(history.step)}
+    replace_file(path, lambda temporary: save_file(tensors, temporary, metadata))
+
+
+def load(path: Path, hash: str, model: nn.Module, optimizer: torch.optim.AdamW) -> History | None:
+    """Restore model and optimizer in place. None, with both untouched, unless the file is a whole one of this run."""
+    tensors = _read(path, hash)
+    named = dict(model.named_parameters())
+    if tensors is None or any(
+        f"model.{name}" not in tensors or tensors[f"model.{name}"].shape != p.shape for name, p in named.items()
+    ):
+        return None
+    with torch.no_grad():
+        for name, parameter in named.items():
+            parameter.copy_(tensors[f"model.{name}"])
+            if f"step.{name}" in tensors:
+                moments = {key: tensors[f"{key}.{name}"].to(parameter.device) for key in STATE[1:]}
+                # A fused AdamW counts steps on the parameter's device.
+                optimizer.state[parameter] = {"step": tensors[f"step.{name}"].to(parameter.device), **moments}
+    return History(tensors["history.losses"].tolist(), tensors["history.seconds"].tolist())
+
+
+def step_of(path: Path, hash: str) -> int:
+    """The step at which the checkpoint of this run stands; 0 without a usable one."""
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+    except (OSError, SafetensorError):
+        return 0
+    return int(metadata["step"]) if _ours(metadata, hash) else 0
+
+
+def _read(path: Path, hash: str) -> dict[str, Tensor] | None:
+    try:
+        with safe_open(path, "pt") as file:
+            if not _ours(file.metadata() or {}, hash):
+                return None
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+    except (OSError, SafetensorError):
+        return None
+
+
+def _ours(metadata: dict[str, str], hash: str) -> bool:
+    return metadata.get("format") == FORMAT and metadata.get("experiment") == hash

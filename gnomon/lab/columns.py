@@ -1,0 +1,74 @@
+"""The columns of the stored tables and of the views over them: names, in order, with their SQL types."""
+
+from collections.abc import Mapping
+
+import pyarrow
+
+RUNS = {
+    "hash": "VARCHAR",
+    "label": "VARCHAR",
+    "encoding": "VARCHAR",
+    "options": "VARCHAR",
+    "seed": "BIGINT",
+    "status": "VARCHAR",
+    "reason": "VARCHAR",
+    "text": "VARCHAR",
+    "width": "BIGINT",
+    "depth": "BIGINT",
+    "heads": "BIGINT",
+    "steps": "BIGINT",
+    "batch": "BIGINT",
+    "training_length": "BIGINT",
+    "learning_rate": "DOUBLE",
+    "loss": "DOUBLE",
+    "loss_se": "DOUBLE",
+    "bits_per_byte": "DOUBLE",
+    "reach": "BIGINT",
+    "reach_censored": "BOOLEAN",
+    "parameters": "BIGINT",
+    "encoding_parameters": "BIGINT",
+    "ms_per_step": "DOUBLE",
+    "tokens_per_second": "DOUBLE",
+    "train_seconds": "DOUBLE",
+    "measure_seconds": "DOUBLE",
+    "peak_memory_bytes": "BIGINT",
+    "peak_device_memory_bytes": "BIGINT",
+    "started": "VARCHAR",
+    "finished": "VARCHAR",
+}
+LENGTHS = {
+    "hash": "VARCHAR",
+    "label": "VARCHAR",
+    "seed": "BIGINT",
+    "length": "BIGINT",
+    "status": "VARCHAR",
+    "reason": "VARCHAR",
+    **dict.fromkeys(("loss", "loss_se", "bits_per_byte"), "DOUBLE"),
+    **dict.fromkeys(("windows", "tokens"), "BIGINT"),
+    **dict.fromkeys(("paired_loss", "paired_se"), "DOUBLE"),
+    **dict.fromkeys(("paired_windows", "paired_targets"), "BIGINT"),
+    **dict.fromkeys(("paired_excess", "paired_excess_se", "sliding_loss", "sliding_perplexity"), "DOUBLE"),
+    "sliding_stride": "BIGINT",
+}
+POSITIONS = {
+    "length": "BIGINT",
+    "position": "DOUBLE",
+    "loss": "DOUBLE",
+    "se": "DOUBLE",
+    "windows": "BIGINT",
+    "first": "BIGINT",
+    "last": "BIGINT",
+}
+CURVE = {"step": "BIGINT", "loss": "DOUBLE", "learning_rate": "DOUBLE", "tokens_per_second": "DOUBLE"}
+
+_ARROW = {
+    "VARCHAR": pyarrow.string(),
+    "BIGINT": pyarrow.int64(),
+    "DOUBLE": pyarrow.float64(),
+    "BOOLEAN": pyarrow.bool_(),
+}
+
+
+def schema(columns: Mapping[str, str]) -> pyarrow.Schema:
+    """The same columns for a Parquet file."""
+    return pyarrow.schema([(name, _ARROW[kind]) for name, kind in columns.items()])

@@ -1,0 +1,60 @@
+"""Under `accelerate launch` or `torchrun`: one run after another, each by all processes together.
+
+`accelerate launch --multi_gpu -m gnomon compare FILE` on GPUs; `torchrun --nproc_per_node 2 -m gnomon compare FILE`
+on CPUs, where accelerate's launcher starts one process only. The main process measures and writes.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
+
+from gnomon.errors import OptionError
+from gnomon.lab.events import Event, Progress
+from gnomon.lab.experiment import Experiment
+from gnomon.lab.interrupt import Interrupted, flagged
+from gnomon.lab.run import Outcome, Settings, accelerator_for, make
+from gnomon.lab.store import Store
+
+AGAIN = 1.0
+"""Seconds until we look again at a run that a process outside this launch is making."""
+
+
+def run_together(
+    experiments: Sequence[Experiment], store: Store, settings: Mapping[str, Any], progress: Progress
+) -> None:
+    """Make the runs in order. One precision for all of them: accelerate fixes it for the life of a process."""
+    if len({e.training.precision for e in experiments}) > 1:
+        raise OptionError("one launch has one precision", given="fp32 and bf16", do="launch once for each")
+    with flagged() as stop:
+        for done, experiment in enumerate(experiments):
+            silent = Settings(**settings, stop=stop)
+            accelerator = accelerator_for(experiment, silent, store)
+            if accelerator.is_main_process:
+                outcome = _lead(experiment, store, accelerator, replace(silent, report=progress.update))
+            else:
+                outcome = make(experiment, store, accelerator, silent) if _agree(None) else "present"
+            accelerator.wait_for_everyone()
+            if outcome == "stopped":
+                raise Interrupted(done, len(experiments))
+        accelerator.end_training()
+
+
+def _lead(experiment: Experiment, store: Store, accelerator: Accelerator, settings: Settings) -> Outcome:
+    while True:
+        with store.claim(experiment.hash) as ours:
+            if ours:
+                present = store.record(experiment.hash)
+                if _agree(present is None or (settings.retry and present["status"] != "finished")):
+                    return make(experiment, store, accelerator, settings)
+                settings.report(Event(experiment.hash, experiment.label, experiment.seed, "stored"))
+                return "present"
+        time.sleep(AGAIN)
+
+
+def _agree(todo: bool | None) -> bool:
+    """What the main process decides, known to all of them."""
+    return broadcast_object_list([todo])[0]

@@ -1,0 +1,59 @@
+"""What a run tells of itself while it goes on, and who listens. No torch here."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
+
+Phase = Literal["queued", "waiting", "start", "train", "measure", "stored", "finished", "diverged", "failed", "stopped"]
+ENDED = ("stored", "finished", "diverged", "failed", "stopped")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One report of one run.
+
+    queued: not begun. waiting: another process has it. start: the process is loading. train, measure: at work.
+    stored: was already there. finished, diverged, failed: its record has been written. stopped: interrupted; it can
+    go on.
+    """
+
+    hash: str
+    label: str
+    seed: int
+    phase: Phase
+    step: int = 0
+    """Training steps done; while measuring, thousands of tokens."""
+    steps: int = 0
+    """Of how many."""
+    loss: float | None = None
+    """Nats: of the last training steps, or once finished, of the test text at the training length."""
+    tokens_per_second: float | None = None
+    seconds_left: float | None = None
+    """Of this phase."""
+    reason: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Progress(Protocol):
+    """A listener. `begin` gets one event a run, in the order of the experiments."""
+
+    def begin(self, plan: Sequence[Event]) -> None: ...
+
+    def update(self, event: Event) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Quiet:
+    """Says nothing."""
+
+    def begin(self, plan: Sequence[Event]) -> None:
+        pass
+
+    def update(self, event: Event) -> None:
+        pass
+
+    def end(self) -> None:
+        pass

@@ -1,0 +1,111 @@
+"""The arithmetic of the measurements: from the loss of single tokens to means, standard errors and reach. No torch."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gnomon.errors import OptionError
+
+TOLERANCE = 0.1
+"""Nats that a loss may lie above that at the training length and still count as holding."""
+
+SINGLE = 16
+"""Positions at the start of a window that are never averaged: there the loss falls steeply."""
+
+
+class Mean(NamedTuple):
+    """A mean over windows, its standard error (None for one window), and how many windows there were."""
+
+    mean: float
+    se: float | None
+    count: int
+
+
+class Reach(NamedTuple):
+    """The largest length that holds; `censored` when every measured one does, so that it may hold further still."""
+
+    length: int
+    censored: bool
+
+
+class Bin(NamedTuple):
+    """Mean loss of the positions `first .. last` of a window; `position` is their mean."""
+
+    position: float
+    first: int
+    last: int
+    loss: float
+    se: float | None
+    windows: int
+
+
+def mean(values: np.ndarray) -> Mean:
+    """Mean and standard error, `sd / sqrt(count)`, of one number a window, `[windows]`.
+
+    Windows of one text are taken as independent. Those of one play are alike, so the error is a lower bound for
+    what another set of plays would give.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    se = float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
+    return Mean(float(values.mean()), se, len(values))
+
+
+def bits(nats: float) -> float:
+    return nats / math.log(2)
+
+
+def perplexity(nats: float) -> float | None:
+    """exp of a loss; None where a float cannot hold it."""
+    return math.exp(nats) if nats < 700 else None
+
+
+def edges(length: int, training_length: int, bins: int = 64) -> list[int]:
+    """Where the bins of a window begin, and its end: single positions first, then about `bins` equal bins.
+
+    The training length is always an edge, so that no bin mixes positions that were trained with some that were not.
+    """
+    width = -(-length // bins)
+    found = {*range(min(SINGLE, length)), *range(-(-SINGLE // width) * width, length, width), length}
+    return sorted(found | ({training_length} if training_length < length else set()))
+
+
+def by_position(losses: np.ndarray, training_length: int) -> list[Bin]:
+    """Loss by position from the loss of every token of every window, `[windows, n]`.
+
+    Position p, from 0, is the place of the last token that the prediction has seen: it has seen p + 1 of them.
+    """
+    found = []
+    bounds = edges(losses.shape[1], training_length)
+    for first, end in zip(bounds, bounds[1:], strict=False):
+        loss, se, windows = mean(losses[:, first:end].mean(axis=1))
+        found.append(Bin((first + end - 1) / 2, first, end - 1, loss, se, windows))
+    return found
+
+
+def paired(losses: np.ndarray, reference: np.ndarray) -> Mean:
+    """Mean difference of the same targets' losses, both `[windows]`: its error is that of the differences."""
+    return mean(np.asarray(losses, dtype=np.float64) - np.asarray(reference, dtype=np.float64))
+
+
+def reach(lengths: Sequence[Mapping[str, Any]], training_length: int, tolerance: float = TOLERANCE) -> Reach:
+    """How far a model holds: the largest measured length L such that the paired loss of every measured length from
+    the training length to L is at most `tolerance` nats above that at the training length.
+
+    `lengths` are those of a record. One that was refused, or has no finite loss, ends the reach. Without a
+    measurement at the training length there is no reach: OptionError.
+    """
+    past = sorted((entry for entry in lengths if entry["length"] >= training_length), key=lambda entry: entry["length"])
+    if not past or past[0]["length"] != training_length or past[0]["status"] != "measured":
+        raise OptionError(
+            "reach needs the loss at the training length",
+            given=", ".join(f"{e['length']} {e['status']}" for e in lengths) or "no lengths",
+            allowed=f"a measurement at {training_length}",
+        )
+    holds = training_length
+    for entry in past:
+        if entry["status"] != "measured" or entry["paired_excess"] > tolerance:
+            return Reach(holds, censored=False)
+        holds = entry["length"]
+    return Reach(holds, censored=True)

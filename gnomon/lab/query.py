@@ -1,0 +1,133 @@
+"""The stored numbers as tables: DuckDB over the records and the Parquet files of a store."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow
+
+from gnomon.errors import OptionError, UserError
+from gnomon.lab.columns import CURVE, LENGTHS, POSITIONS, RUNS, schema
+from gnomon.lab.measures import reach
+from gnomon.lab.store import Store
+
+VIEWS = ("runs", "lengths", "positions", "curves")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows of plain values."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple]
+
+    def dicts(self) -> list[dict[str, Any]]:
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def csv(self) -> str:
+        """Comma-separated values with a header; an empty field is no value."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(self.rows)
+        return out.getvalue()
+
+
+def summary(store: Store) -> Table:
+    """A row a run: loss in range and reach, and what it cost."""
+    return ask(
+        store,
+        """select label, seed, status, training_length, loss, loss_se, bits_per_byte, reach, reach_censored,
+                  parameters, ms_per_step, peak_memory_bytes, hash, reason
+           from runs order by label, seed, hash""",
+    )
+
+
+def ask(store: Store, query: str) -> Table:
+    """The answer to one SQL query over the views runs, lengths, positions and curves of a store.
+
+    The query reads the store and nothing else of the machine. A mistake in it is a UserError with DuckDB's message.
+    """
+    with connect(store) as connection:
+        try:
+            connection.execute(query)
+            columns = tuple(column[0] for column in connection.description or ())
+            return Table(columns, connection.fetchall() if columns else [])
+        except duckdb.Error as error:
+            raise UserError(
+                "the query has no answer", given=str(error), allowed=f"SQL over the views {', '.join(VIEWS)}"
+            ) from error
+
+
+def connect(store: Store) -> duckdb.DuckDBPyConnection:
+    """DuckDB in memory with the four views, shut off from all files but the Parquet files of the store."""
+    records = store.records()
+    connection = duckdb.connect()
+    for name, columns, rows in (
+        ("runs", RUNS, [run_row(record) for record in records]),
+        ("lengths", LENGTHS, [row for record in records for row in length_rows(record)]),
+    ):
+        connection.register(f"_{name}", pyarrow.Table.from_pylist(rows, schema=schema(columns)))
+        connection.execute(f"create table {name} as select * from _{name}")
+        connection.unregister(f"_{name}")
+    readable = []
+    for view, file, columns in (("positions", "positions.parquet", POSITIONS), ("curves", "curve.parquet", CURVE)):
+        files = [path for record in records if (path := store.folder(record["hash"]).resolve() / file).is_file()]
+        connection.execute(f"create view {view} as {_source(files, columns)}")
+        readable += files
+    connection.execute(f"set allowed_paths = [{_listed(readable)}]")
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def _source(files: list[Path], columns: Mapping[str, str]) -> str:
+    """The query behind a view over the same Parquet file of every run, with the run it belongs to."""
+    if not files:
+        empty = ", ".join(f"null::{kind} as {name}" for name, kind in columns.items())
+        return f"select null::varchar as hash, null::varchar as label, null::bigint as seed, {empty} where false"
+    return f"""select hash, label, seed, {", ".join(columns)}
+        from (select *, parse_path(filename)[-2] as hash from read_parquet([{_listed(files)}], filename = true))
+        join (select hash, label, seed from runs) using (hash)"""
+
+
+def _listed(files: list[Path]) -> str:
+    return ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
+
+
+def run_row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of the view `runs`: loss and reach are those at the training length."""
+    experiment, cost = record["experiment"], record["cost"]
+    training_length = experiment["training"]["length"]
+    at = next((e for e in record["lengths"] if e["length"] == training_length), {})
+    try:
+        holds = reach(record["lengths"], training_length)
+    except OptionError:
+        holds = None
+    values = {
+        **{key: record[key] for key in ("hash", "label", "status", "reason", "started", "finished")},
+        **{key: experiment[key] for key in ("encoding", "seed")},
+        "options": json.dumps(experiment["options"]),
+        "text": record["data"]["name"] if record["data"] else None,
+        **{key: experiment["model"][key] for key in ("width", "depth", "heads")},
+        **{key: experiment["training"][key] for key in ("steps", "batch", "learning_rate")},
+        "training_length": training_length,
+        **{key: at.get(key) for key in ("loss", "loss_se", "bits_per_byte")},
+        "reach": holds.length if holds else None,
+        "reach_censored": holds.censored if holds else None,
+        "parameters": record["parameters"]["total"],
+        "encoding_parameters": record["parameters"]["encoding"],
+        **cost,
+    }
+    return {key: values.get(key) for key in RUNS}
+
+
+def length_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the view `lengths`."""
+    common = {"hash": record["hash"], "label": record["label"], "seed": record["experiment"]["seed"]}
+    return [{key: {**common, **entry}.get(key) for key in LENGTHS} for entry in record["lengths"]]

@@ -1,0 +1,173 @@
+"""One run in this process: claim it, train it from its checkpoint, measure it, and put its record into the store."""
+
+import logging
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import InitProcessGroupKwargs
+from safetensors.torch import save_model
+
+from gnomon.errors import StoreError, UserError
+from gnomon.lab import build, corpus, environment
+from gnomon.lab.checkpoint import History
+from gnomon.lab.evaluate import evaluate
+from gnomon.lab.events import Event
+from gnomon.lab.experiment import Experiment
+from gnomon.lab.machine import peak_memory
+from gnomon.lab.record import Draft
+from gnomon.lab.store import Store
+from gnomon.lab.train import Stopped, Watch, train
+
+Outcome = Literal["written", "present", "busy", "stopped"]
+PATIENCE = timedelta(hours=12)
+"""How long the processes of a launch wait for the main one, which measures alone."""
+
+SMOOTH = 20
+"""Training steps over which the loss and the speed are averaged for display."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is made, where that is no part of what it is."""
+
+    command: str = ""
+    """What a reader types to make this run again."""
+    cpu: bool = False
+    """Leave an accelerator alone."""
+    trackers: tuple[str, ...] = ()
+    """Names of accelerate's trackers: tensorboard, wandb, ..."""
+    checkpoint_seconds: float = 20.0
+    retry: bool = False
+    """Train again what has failed or diverged."""
+    report: Callable[[Event], None] = field(default=lambda event: None)
+    stop: Callable[[], bool] = field(default=lambda: False)
+
+
+def run(experiment: Experiment, store: Store, settings: Settings = Settings()) -> Outcome:
+    """Make one run and write its record, whatever becomes of it.
+
+    written: the record is new. present: it was there. busy: another process is making this run. stopped: `stop` said
+    so; a checkpoint lies in the store. StoreError when the store cannot be written; every other error is a record.
+    """
+    with store.claim(experiment.hash) as ours:
+        if not ours:
+            return "busy"
+        present = store.record(experiment.hash)
+        if present is not None and (present["status"] == "finished" or not settings.retry):
+            return "present"
+        return make(experiment, store, accelerator_for(experiment, settings, store), settings)
+
+
+def accelerator_for(experiment: Experiment, settings: Settings, store: Store) -> Accelerator:
+    return Accelerator(
+        # Without a GPU, accelerate joins the processes of a launch only when told that CPUs are meant.
+        cpu=settings.cpu or not torch.accelerator.is_available(),
+        mixed_precision="bf16" if experiment.training.precision == "bf16" else "no",
+        log_with=list(settings.trackers) or None,
+        kwargs_handlers=[InitProcessGroupKwargs(timeout=PATIENCE)],
+        project_dir=store.path / "trackers" / experiment.hash if settings.trackers else None,
+    )
+
+
+def make(experiment: Experiment, store: Store, accelerator: Accelerator, settings: Settings) -> Outcome:
+    """`run`, once the run has been claimed. Of several processes the main one measures and writes."""
+    draft = Draft(experiment, settings.command)
+    try:
+        _make(draft, store, accelerator, settings)
+    except Stopped:
+        return "stopped"
+    except StoreError:
+        raise
+    except Exception as error:
+        if not accelerator.is_main_process:
+            raise
+        draft.fail(error)
+        _finish(draft, store, accelerator)
+        settings.report(draft.event("failed", reason=draft.record["reason"]))
+        if not isinstance(error, UserError):
+            logging.getLogger(__name__).exception("the run has failed")
+    return "written"
+
+
+def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settings) -> None:
+    experiment, training = draft.experiment, draft.experiment.training
+    draft.record["environment"] = environment.describe(accelerator)
+    task = build.task(corpus.load(experiment.task))
+    draft.record["data"] = task.describe()
+    model = build.model(experiment, task)
+    draft.record["parameters"] = build.parameters(model)
+    if settings.trackers:
+        accelerator.init_trackers("gnomon", {"experiment": experiment.hash, "label": experiment.label})
+
+    def report(history: History) -> None:
+        settings.report(draft.event("train", **_training(history, experiment)))
+        accelerator.log({"loss": history.losses[-1]}, step=history.step)
+
+    watch = Watch(report, settings.stop, store.checkpoint(experiment.hash), settings.checkpoint_seconds)
+    model, history = train(model, task, experiment, accelerator, watch)
+    if not accelerator.is_main_process:
+        return
+    draft.trained(history)
+    if not math.isfinite(history.losses[-1]):
+        reason = f"the loss is {history.losses[-1]} at step {history.step}"
+        draft.record |= {"status": "diverged", "reason": reason}
+        _finish(draft, store, accelerator)
+        settings.report(draft.event("diverged", step=history.step, steps=training.steps, reason=reason))
+        return
+    begun = time.perf_counter()
+
+    def measuring(done: int, total: int) -> None:
+        if settings.stop():
+            raise Stopped
+        rate = done / (time.perf_counter() - begun)
+        settings.report(
+            draft.event(
+                "measure",
+                step=done // 1000,
+                steps=total // 1000,
+                loss=statistics.fmean(history.losses[-SMOOTH:]),
+                tokens_per_second=rate,
+                seconds_left=(total - done) / rate,
+            )
+        )
+
+    # Without what joins the processes, which have left, but in the precision of training.
+    found = evaluate(accelerator.unwrap_model(model), task, experiment, accelerator.device, measuring)
+    draft.measured(found, time.perf_counter() - begun)
+    plain = accelerator.unwrap_model(model, keep_fp32_wrapper=False)
+    draft.files["weights.safetensors"] = lambda file: save_model(plain, str(file), {"experiment": experiment.hash})
+    draft.record["status"] = "finished"
+    _finish(draft, store, accelerator)
+    for tracker in accelerator.trackers:
+        tracker.finish()
+    at = next(row for row in draft.record["lengths"] if row["length"] == training.length)
+    settings.report(draft.event("finished", step=training.steps, steps=training.steps, loss=at.get("loss")))
+
+
+def _finish(draft: Draft, store: Store, accelerator: Accelerator) -> None:
+    """Write the record with the most memory that this process has held: its own, and on a GPU what torch had there."""
+    on_gpu = accelerator.device.type == "cuda"
+    draft.record["cost"] |= {
+        "peak_memory_bytes": peak_memory(),
+        "peak_device_memory_bytes": torch.cuda.max_memory_allocated() if on_gpu else None,
+    }
+    draft.write(store)
+
+
+def _training(history: History, experiment: Experiment) -> dict[str, Any]:
+    training = experiment.training
+    each = statistics.median(history.seconds[-SMOOTH:])
+    return {
+        "step": history.step,
+        "steps": training.steps,
+        "loss": statistics.fmean(history.losses[-SMOOTH:]),
+        "tokens_per_second": training.batch * training.length / each if each else None,
+        "seconds_left": (training.steps - history.step) * each,
+    }

@@ -1,0 +1,224 @@
+"""Where results lie: one folder a run, written whole or not at all.
+
+runs/
+  gnomon-store.json           {"format": 1}: this folder is a store of ours
+  <hash>/                     the run of one experiment
+    record.json               what was found, with which machine and versions
+    curve.parquet             step, loss, learning_rate, tokens_per_second
+    positions.parquet         length, position, loss, se, windows, first, last
+    weights.safetensors
+  .work/                      runs that are not finished: claims, checkpoints, logs
+"""
+
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from gnomon.errors import StoreError
+from gnomon.lab.experiment import hash_of
+from gnomon.lab.files import replace_file, sync, writing
+
+FORMAT = 1
+MARKER = "gnomon-store.json"
+HASH = re.compile(r"[0-9a-f]{16}")
+
+
+class Store:
+    """A folder of runs.
+
+    StoreError when the folder is not a store of ours, belongs to a newer gnomon, or does not exist; with `create`
+    a new or empty folder becomes a store.
+    """
+
+    def __init__(self, path: str | Path, *, create: bool = False):
+        self.path = Path(path)
+        self.work = self.path / ".work"
+        if create and self._is_fresh():
+            with writing(self.path):
+                self.path.mkdir(parents=True, exist_ok=True)
+                replace_file(self.path / MARKER, lambda file: file.write_text(json.dumps({"format": FORMAT}) + "\n"))
+        self._check()
+        if create:
+            with writing(self.path):
+                self.work.mkdir(exist_ok=True)
+
+    def _is_fresh(self) -> bool:
+        """Whether the folder is new or empty, but for a marker that another process is just writing."""
+        if not self.path.exists():
+            return True
+        return self.path.is_dir() and all(entry.name.startswith(f"{MARKER}.") for entry in self.path.iterdir())
+
+    def _check(self) -> None:
+        if not self.path.exists():
+            raise StoreError("there is no store here", given=str(self.path), do="run `gnomon compare` first")
+        marker = self.path / MARKER
+        if not marker.is_file():
+            raise StoreError(
+                "this folder is not a store of gnomon",
+                given=str(self.path),
+                allowed=f"a new or empty folder, or one with {MARKER}",
+                do="choose another folder",
+            )
+        form = _json(marker).get("format")
+        if form != FORMAT:
+            newer = isinstance(form, int) and form > FORMAT
+            raise StoreError(
+                "this store was written by a newer gnomon" if newer else "this store has an unknown format",
+                given=f"format {form!r} in {marker}",
+                allowed=f"format {FORMAT}",
+                do="upgrade gnomon, or choose another folder",
+            )
+
+    def folder(self, hash: str) -> Path:
+        return self.path / hash
+
+    def checkpoint(self, hash: str) -> Path:
+        return self.work / f"{hash}.checkpoint.safetensors"
+
+    def log(self, hash: str) -> Path:
+        """What a worker of this process says on stderr; kept where it fails."""
+        return self.work / f"{hash}.{os.getpid()}.log"
+
+    def weights(self, hash: str) -> Path:
+        """The trained weights of a finished run."""
+        return self.folder(hash) / "weights.safetensors"
+
+    def hashes(self) -> list[str]:
+        """The runs that have a record, sorted."""
+        return sorted(entry.name for entry in self.path.iterdir() if HASH.fullmatch(entry.name) and entry.is_dir())
+
+    def record(self, hash: str) -> dict[str, Any] | None:
+        """The record of one run, or None. StoreError when it is damaged."""
+        if not self.folder(hash).is_dir():
+            return None
+        file = self.folder(hash) / "record.json"
+        record = _json(file)
+        form = record.get("format")
+        if isinstance(form, int) and form > FORMAT:
+            raise StoreError("a newer gnomon wrote this record", given=f"{file}, format {form}", do="upgrade gnomon")
+        try:
+            sound = form == FORMAT and record["hash"] == hash == hash_of(record["experiment"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            sound = False
+        if not sound:
+            raise _damaged(file, "it does not describe the run it is named after")
+        return record
+
+    def records(self) -> list[dict[str, Any]]:
+        """All records, by label, seed and hash."""
+        found = [self.record(hash) for hash in self.hashes()]
+        return sorted(found, key=lambda record: (record["label"], record["experiment"]["seed"], record["hash"]))
+
+    @contextmanager
+    def claim(self, hash: str) -> Iterator[bool]:
+        """Hold the right to train and write one run; yields False when another process has it.
+
+        The operating system gives the claim back when its holder dies, however it dies.
+        """
+        lock = filelock.FileLock(self.work / f"{hash}.lock", thread_local=False)
+        with writing(self.path):
+            try:
+                lock.acquire(timeout=0)
+            except filelock.Timeout:
+                lock = None
+        if lock is None:
+            yield False
+            return
+        try:
+            # Only the holder writes these, so what lies here was left by one that died.
+            for left in self.work.glob(f"{hash}.*.tmp"):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            yield True
+        finally:
+            lock.release()
+
+    def write(self, record: Mapping[str, Any], files: Mapping[str, Callable[[Path], None]]) -> None:
+        """Put one run into the store under a claim; `files` write what lies beside the record.
+
+        A record that is already there is replaced. The checkpoint is dropped, unless the run failed: a retry goes on
+        from it.
+        """
+        hash = record["hash"]
+        temporary = self.work / f"{hash}.{secrets.token_hex(4)}.tmp"
+        text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        with writing(self.path):
+            temporary.mkdir()
+            try:
+                for name, write in {**files, "record.json": lambda file: file.write_text(text)}.items():
+                    write(temporary / name)
+                    sync(temporary / name)
+                sync(temporary)
+                self._put(temporary, self.folder(hash))
+            except BaseException:
+                shutil.rmtree(temporary, ignore_errors=True)
+                raise
+            if record["status"] != "failed":
+                self.checkpoint(hash).unlink(missing_ok=True)
+
+    def _put(self, temporary: Path, final: Path) -> None:
+        if final.exists():
+            old = temporary.with_name(f"{final.name}.{secrets.token_hex(4)}.tmp")
+            os.rename(final, old)
+            os.rename(temporary, final)
+            shutil.rmtree(old)
+        else:
+            os.rename(temporary, final)
+        sync(self.path)
+
+    def positions(self, hash: str) -> list[dict[str, Any]]:
+        """Loss by position of one run, a row a length and bin; empty for a run that did not finish."""
+        return _rows(self.folder(hash) / "positions.parquet")
+
+    def curve(self, hash: str) -> list[dict[str, Any]]:
+        """The training curve of one run, a row a step; empty for a run that failed before its first."""
+        return _rows(self.folder(hash) / "curve.parquet")
+
+    def table(self) -> "Any":
+        """The stored numbers, a row a run: a `gnomon.lab.query.Table`."""
+        from gnomon.lab.query import summary
+
+        return summary(self)
+
+    def sql(self, query: str) -> "Any":
+        """The answer of DuckDB over the views runs, lengths, positions, curves: a `gnomon.lab.query.Table`."""
+        from gnomon.lab.query import ask
+
+        return ask(self, query)
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise _damaged(file, str(error)) from error
+    if not isinstance(found, dict):
+        raise _damaged(file, "it is not a JSON object")
+    return found
+
+
+def _damaged(file: Path, why: str) -> StoreError:
+    return StoreError(
+        "a file of the store is damaged",
+        given=f"{file}: {why}",
+        do=f"remove {file.parent} and run the same command again" if file.name != MARKER else "choose another folder",
+    )
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    if not file.is_file():
+        return []
+    try:
+        return parquet.read_table(file).to_pylist()
+    except (OSError, pyarrow.ArrowInvalid) as error:
+        raise _damaged(file, str(error)) from error

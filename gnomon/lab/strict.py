@@ -1,0 +1,93 @@
+"""Frozen dataclasses that come from a person: every field checked against its type, every unknown key named."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from gnomon.errors import OptionError, unknown
+
+T = TypeVar("T")
+
+
+def check(instance: Any) -> None:
+    """Check every field of a frozen dataclass against its type, and store it in its one canonical form.
+
+    A whole number given for a float becomes a float, a list a tuple, a mapping a read-only sorted one, so that two
+    spellings of one experiment have one hash. A value of another type is an OptionError.
+    """
+    hints = _hints(type(instance))
+    for field in fields(instance):
+        where = f"{type(instance).__name__}.{field.name}"
+        object.__setattr__(instance, field.name, _value(getattr(instance, field.name), hints[field.name], where))
+
+
+def read(kind: type[T], data: Any, where: str) -> T:
+    """An instance of the dataclass `kind` from parsed JSON; `where` names it in errors."""
+    if not isinstance(data, Mapping):
+        raise OptionError(f"{where} is a table of options", given=repr(data), allowed="a JSON object")
+    known = {field.name: field for field in fields(kind)}
+    for key in data:
+        if key not in known:
+            raise unknown(f"option of {kind.__name__}", str(key), known)
+    for name, field in known.items():
+        if name not in data and field.default is MISSING and field.default_factory is MISSING:
+            raise OptionError(f"{where} needs {name!r}", given=", ".join(map(str, data)) or "nothing")
+    hints = _hints(kind)
+    return kind(
+        **{
+            key: read(hints[key], value, f"{where}.{key}") if is_dataclass(hints[key]) else value
+            for key, value in data.items()
+        }
+    )
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _value(value: Any, hint: Any, where: str) -> Any:
+    if get_origin(hint) in (Union, UnionType):
+        if value is None and NoneType in get_args(hint):
+            return None
+        hint = next(inner for inner in get_args(hint) if inner is not NoneType)
+    if get_origin(hint) is Literal:
+        if value in get_args(hint):
+            return value
+        allowed = ", ".join(map(str, get_args(hint)))
+        raise OptionError(f"{where} is one of a few names", given=repr(value), allowed=allowed)
+    if get_origin(hint) is tuple and isinstance(value, list | tuple):
+        return tuple(_value(item, get_args(hint)[0], where) for item in value)
+    if get_origin(hint) is Mapping and isinstance(value, Mapping):
+        return MappingProxyType({str(key): plain(value[key], f"{where}[{key!r}]") for key in sorted(value, key=str)})
+    if hint is float:
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return float(value)
+    elif isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
+        return value
+    raise OptionError(f"{where} has a value of the wrong kind", given=repr(value), allowed=_described(hint))
+
+
+def plain(value: Any, where: str) -> Any:
+    """`value` in the one form that JSON gives back: 10000.0 is 10000, a list is a tuple."""
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return int(value)
+    if value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, list | tuple):
+        return tuple(plain(item, where) for item in value)
+    raise OptionError(
+        f"{where} cannot be written down", given=repr(value), allowed="numbers, text, true, false, null, lists of them"
+    )
+
+
+def _described(hint: Any) -> str:
+    names = {int: "a whole number", float: "a finite number", str: "text", bool: "true or false"}
+    if get_origin(hint) is tuple:
+        return f"a list of {names.get(get_args(hint)[0], 'values').removeprefix('a ')}s"
+    if get_origin(hint) is Mapping:
+        return "a table of options"
+    return names.get(hint, getattr(hint, "__name__", str(hint)))

@@ -1,0 +1,42 @@
+"""Next-byte prediction: the vocabulary is the 256 bytes."""
+
+import torch
+from torch import Tensor
+
+from gnomon.lab.corpus import Corpus
+from gnomon.lab.seeds import generator
+from gnomon.lab.task import Batch
+
+
+class TextTask:
+    """Text read as bytes.
+
+    For the document `b"To be"`, a window of 4: inputs `T o _ b`, targets `o _ b e`.
+    """
+
+    vocabulary = 256
+
+    def __init__(self, corpus: Corpus):
+        self.corpus = corpus
+        self._train = _tensor(b"".join(corpus.train))
+        self._sizes = torch.tensor([len(document) for document in corpus.train])
+
+    def batch(self, seed: int, step: int, count: int, length: int) -> Batch:
+        """Windows at random places of the training documents, every place equally likely, `[count, length]`."""
+        places = (self._sizes - length).clamp(min=0)
+        end = places.cumsum(0)
+        drawn = torch.randint(int(end[-1]), (count,), generator=generator("batch", seed, step))
+        document = torch.searchsorted(end, drawn, right=True)
+        first = (self._sizes.cumsum(0) - self._sizes)[document] + drawn - (end - places)[document]
+        window = self._train[first[:, None] + torch.arange(length + 1)].to(torch.int64)
+        return Batch(window[:, :-1], window[:, 1:])
+
+    def documents(self, part: str) -> list[Tensor]:
+        return [_tensor(document) for document in self.corpus.parts()[part]]
+
+    def describe(self) -> dict:
+        return self.corpus.describe()
+
+
+def _tensor(document: bytes) -> Tensor:
+    return torch.frombuffer(bytearray(document), dtype=torch.uint8)

@@ -1,0 +1,136 @@
+"""Training, to the bit the same whether or not it was interrupted: all randomness is a function of (seed, step)."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from gnomon.errors import OptionError
+from gnomon.lab import checkpoint
+from gnomon.lab.build import encoding_parameters
+from gnomon.lab.checkpoint import History
+from gnomon.lab.experiment import Experiment, Training
+from gnomon.lab.seeds import seed_of
+from gnomon.lab.task import Task
+
+FLUSH = 10
+"""Steps between two looks at the loss on an accelerator, where a look waits for the device."""
+
+
+class Stopped(Exception):
+    """Training was asked to stop, and has written a checkpoint."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """How training is watched and interrupted."""
+
+    report: Callable[[History], None] = field(default=lambda history: None)
+    """Called after every look at the loss."""
+    stop: Callable[[], bool] = field(default=lambda: False)
+    checkpoint: Path | None = None
+    """Where to write checkpoints; None: nowhere."""
+    every: float = 20.0
+    """Seconds between two checkpoints."""
+
+
+def learning_rate(training: Training, step: int) -> float:
+    """The learning rate of step 0 .. steps - 1: linear up over the warm-up, then half a cosine down to the floor."""
+    warm = round(training.warmup * training.steps)
+    if step < warm:
+        return training.learning_rate * (step + 1) / warm
+    done = (step - warm) / max(1, training.steps - 1 - warm)
+    return training.learning_rate * (training.floor + (1 - training.floor) * (1 + math.cos(math.pi * done)) / 2)
+
+
+def optimizer_of(model: nn.Module, training: Training) -> torch.optim.AdamW:
+    """AdamW that decays matrices and nothing else: no gain, no bias, no table of an encoding."""
+    positional = {id(p) for p in encoding_parameters(model)}
+    parameters = list(model.parameters())
+    matrices = [p for p in parameters if p.dim() >= 2 and id(p) not in positional]
+    chosen = {id(p) for p in matrices}
+    groups = [
+        {"params": matrices, "weight_decay": training.weight_decay},
+        {"params": [p for p in parameters if id(p) not in chosen], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=training.learning_rate, betas=(0.9, 0.95), fused=True)
+
+
+def train(
+    model: nn.Module, task: Task, experiment: Experiment, accelerator: Accelerator, watch: Watch = Watch()
+) -> tuple[nn.Module, History]:
+    """Train in place; returns the model as accelerate has wrapped it, and the history.
+
+    A loss that is not finite ends training: it is then the last one of the history. Raises Stopped after a
+    checkpoint when `watch.stop` says so. Every process of a distributed run takes an equal share of each batch.
+    """
+    training = experiment.training
+    share = _share(training.batch, accelerator)
+    optimizer = optimizer_of(model, training)
+    wrapped, stepper = accelerator.prepare(model, optimizer)
+    history = _resume(watch.checkpoint, experiment, model, optimizer)
+    if history.losses and not math.isfinite(history.losses[-1]):
+        return wrapped, history
+    look = 1 if accelerator.device.type == "cpu" else FLUSH
+    pending: list[torch.Tensor] = []
+    saved = begun = time.perf_counter()
+    wrapped.train()
+    for step in range(history.step, training.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(training, step)
+        batch = task.batch(experiment.seed, step, training.batch, training.length)
+        inputs, targets = batch.inputs[share].to(accelerator.device), batch.targets[share].to(accelerator.device)
+        torch.manual_seed(seed_of("dropout", experiment.seed, step, accelerator.process_index))
+        loss = nn.functional.cross_entropy(wrapped(inputs).flatten(0, 1).float(), targets.flatten())
+        stepper.zero_grad()
+        accelerator.backward(loss)
+        accelerator.clip_grad_norm_(model.parameters(), training.clip)
+        stepper.step()
+        pending.append(loss.detach())
+        last = step + 1 == training.steps
+        if len(pending) < look and not last:
+            continue
+        losses = accelerator.reduce(torch.stack(pending), "mean").tolist()
+        now = time.perf_counter()
+        history.seconds += [(now - begun) / len(pending)] * len(pending)
+        history.losses += losses
+        pending, begun = [], now
+        wrong = next((i for i, value in enumerate(losses) if not math.isfinite(value)), None)
+        if wrong is not None:
+            kept = history.step - len(losses) + wrong + 1
+            del history.losses[kept:], history.seconds[kept:]
+            return wrapped, history
+        watch.report(history)
+        stop = _agreed(watch.stop(), accelerator)
+        if watch.checkpoint is not None and (stop or last or now - saved > watch.every):
+            if accelerator.is_main_process:
+                checkpoint.save(watch.checkpoint, experiment.hash, model, optimizer, history)
+            saved = begun = time.perf_counter()
+        if stop and not last:
+            raise Stopped
+    return wrapped, history
+
+
+def _resume(path: Path | None, experiment: Experiment, model: nn.Module, optimizer: torch.optim.AdamW) -> History:
+    found = None if path is None else checkpoint.load(path, experiment.hash, model, optimizer)
+    return History([], []) if found is None else found
+
+
+def _agreed(stop: bool, accelerator: Accelerator) -> bool:
+    """Whether any process of a distributed run has been asked to stop: all must leave at the same step."""
+    if accelerator.num_processes == 1:
+        return stop
+    return bool(accelerator.reduce(torch.tensor(float(stop), device=accelerator.device), "sum").item())
+
+
+def _share(batch: int, accelerator: Accelerator) -> slice:
+    count = accelerator.num_processes
+    if batch % count:
+        raise OptionError("the processes share a batch equally", given=f"batch {batch}, {count} processes")
+    each = batch // count
+    return slice(accelerator.process_index * each, (accelerator.process_index + 1) * each)

@@ -1,0 +1,160 @@
+"""`gnomon compare`, `report` and `results` on three runs of a second each; one of them diverges."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from gnomon.cli import main
+from gnomon.commands.compare import Compare
+from gnomon.commands.portraits import portraits
+from gnomon.lab.store import Store
+from tests.cli.processes import environment
+
+pytestmark = pytest.mark.xdist_group("one store")
+
+PLAN = """
+from dataclasses import replace
+from gnomon.lab.experiment import Measure, Model, Training
+from gnomon.lab.presets import sweep
+
+EXPERIMENTS = sweep(
+    ["rope", ("learned", {"max_positions": 16})],
+    model=Model(width=16, depth=1, heads=2),
+    training=Training(steps=3, batch=2, length=16),
+    measure=Measure(lengths=(16, 32), bytes=256, pairs=4, targets=4),
+)
+training = replace(EXPERIMENTS[0].training, learning_rate=1e30)
+EXPERIMENTS.append(replace(EXPERIMENTS[0], encoding="none", training=training))
+"""
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A folder with a plan, a text, the store of one comparison, and what `--quiet` printed of it."""
+    folder = tmp_path_factory.mktemp("compare")
+    (folder / "plan.py").write_text(PLAN)
+    (folder / "book.txt").write_text("".join(f"It is line {n} of a book of {n * n} lines.\n" for n in range(4000)))
+    with (folder / "quiet.txt").open("w") as out, contextlib.redirect_stdout(out):
+        assert main(arguments(folder, "--quiet")) == 1
+    return folder
+
+
+def arguments(folder, *more: str) -> list[str]:
+    files = ["--text", str(folder / "book.txt"), "--store", str(folder / "runs")]
+    return ["compare", str(folder / "plan.py"), *files, "--workers", "1", *more]
+
+
+def test_compare_tells_what_it_found_and_where_the_report_is(gnomon, here):
+    shown = gnomon(*arguments(here))
+    assert shown.code == 1
+    assert f"report: {here / 'runs' / 'report.html'}" in shown.out
+    assert "3 runs, 3 of them already in the store" in shown.err
+    assert max(len(line) for line in shown.out.splitlines() if not line.startswith("report")) <= 80
+    lines = {line.split()[0]: line.split() for line in shown.out.splitlines() if line}
+    assert "refused" in lines["learned"]
+    assert "--retry" in shown.err
+
+
+def test_quiet_prints_the_path_alone(here):
+    assert (here / "quiet.txt").read_text() == f"{here / 'runs' / 'report.html'}\n"
+
+
+def test_json_is_all_that_is_on_stdout(gnomon, here):
+    shown = gnomon(*arguments(here, "--json"))
+    found = json.loads(shown.out)
+    assert [record["label"].split()[0] for record in found["records"]] == ["rope", "learned", "none"]
+    assert [record["status"] for record in found["records"]] == ["finished", "finished", "diverged"]
+    assert found["report"].endswith("report.html")
+    assert found["records"][0]["command"].startswith(f"gnomon compare {here / 'plan.py'} --text ")
+    assert all(json.loads(line)["phase"] == "stored" for line in shown.err.splitlines())
+
+
+def test_report_again_and_its_figure(gnomon, here):
+    out, figure = here / "again.html", here / "loss.svg"
+    shown = gnomon("report", str(here / "runs"), "--out", str(out), "--figure", str(figure), "--json")
+    assert shown.code == 0
+    assert json.loads(shown.out) == {"report": str(out), "figure": str(figure)}
+    assert "<html" in out.read_text()
+    assert figure.read_text().startswith("<svg")
+
+
+def test_the_report_shows_what_the_trained_encodings_look_like(here):
+    store = Store(here / "runs")
+    drawn = portraits(store, store.records())
+    assert {label: look["kind"] for label, look in drawn.items()} == {
+        "rope": "rotation",
+        "learned max_positions=16": "absolute",
+    }
+
+
+def test_results(gnomon, here):
+    shown = gnomon("results", str(here / "runs"))
+    assert shown.code == 0
+    assert max(map(len, shown.out.splitlines()[:6])) <= 80
+    assert "none, seed 0, diverged: the loss is" in shown.out
+
+
+def test_results_as_csv_and_json(gnomon, here):
+    header, *rows = gnomon("results", str(here / "runs"), "--csv").out.splitlines()
+    assert header.startswith("label,seed,status")
+    assert len(rows) == 3
+    assert len(json.loads(gnomon("results", str(here / "runs"), "--json").out)) == 3
+
+
+def test_results_by_sql(gnomon, here):
+    query = "select length, status from lengths where label like 'learned%'"
+    shown = gnomon("results", str(here / "runs"), "--sql", query, "--json")
+    assert json.loads(shown.out) == [{"length": 16, "status": "measured"}, {"length": 32, "status": "refused"}]
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        (["compare", "quik"], "did you mean 'quick'?"),
+        (["compare", "nowhere.py"], "no such experiment file"),
+        (["compare", "--encodings", "ropes", "--steps", "1", "--store", "{here}/other"], "did you mean 'rope'?"),
+        (["compare", "--text", "{here}/missing.txt", "--store", "{here}/other"], "missing.txt"),
+        (["compare", "--text", "{here}/plan.py", "--store", "{here}/other"], "shorter than a window"),
+        (["compare", "--steps", "0", "--store", "{here}/other"], "too small"),
+        (["compare", "--store", "{here}"], "not a store of gnomon"),
+        (["report", "{here}/nowhere"], "there is no store here"),
+        (["report", "{here}/runs", "--out", "{here}/x.html", "--figure", "{here}/x.jpg"], ".svg, .png"),
+        (["report", "{here}/runs", "--out", "{here}/book.txt/x.html"], "book.txt"),
+        (["results", "{here}"], "not a store of gnomon"),
+        (["results", "{here}/runs", "--sql", "select labl from runs"], "labl"),
+        (["results", "{here}/runs", "--csv", "--json"], "choose one"),
+    ],
+    ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else None,
+)
+def test_a_mistake_is_explained(gnomon, here, wrong, said):
+    shown = gnomon(*(word.format(here=here) for word in wrong))
+    assert shown.code == 2
+    assert said in shown.err
+    assert "Traceback" not in shown.err
+    assert not shown.out
+
+
+def test_the_command_is_written_as_it_can_be_typed():
+    assert Compare().command == "gnomon compare quick"
+    typed = Compare("my plan.py", seeds=(0, 1), steps=5, cpu=True).command
+    assert typed == "gnomon compare 'my plan.py' --steps 5 --seeds 0 1 --cpu"
+
+
+def test_ctrl_c_ends_with_130_and_says_how_to_go_on(here):
+    command = [sys.executable, "-m", "gnomon", *arguments(here, "--steps", "100000", "--store", str(here / "long"))]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) as run:
+        for line in run.stderr:
+            if ": step " in line:
+                break
+        time.sleep(0.2)
+        os.kill(run.pid, signal.SIGINT)
+        rest = run.stderr.read()
+        assert run.wait(timeout=60) == 130
+    assert "the same command goes on where it stopped" in rest
+    assert "Traceback" not in rest

@@ -1,0 +1,146 @@
+"""The Transformer: encodings that layers share or have of their own, masks, embeddings, and what `NoPE` cannot know."""
+
+import pytest
+import torch
+
+from gnomon import positions
+from gnomon.encodings import ENCODINGS
+from gnomon.kv_cache import Cache
+from gnomon.pairs import BIDIRECTIONAL, CAUSAL
+from gnomon.transformer import Transformer
+from tests.core.common import DEPTH, HEADS, VOCABULARY, WIDTH, at, gap, make, model, tokens, weigh
+
+
+def by_hand(net: Transformer, token: torch.Tensor, pos: positions.Positions) -> torch.Tensor:
+    """The model written out: embeddings, every layer under an encoding of its own, norm, tied logits."""
+    x = net.embedding(token) * WIDTH**0.5
+    seen = []
+    for block in net.blocks:
+        encoding = block.attention.encoding
+        if not any(encoding is other for other in seen):
+            x = encoding.embed(x, pos)
+            seen.append(encoding)
+    for block in net.blocks:
+        x = x + block.attention(block.norm_attention(x), pos)
+        x = x + block.down(torch.nn.functional.gelu(block.up(block.norm_feed_forward(x))))
+    return net.norm(x) @ net.embedding.weight.T
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_one_encoding_for_all_layers(name):
+    net, token = model(make(name)), tokens(2, 7)
+    pos = at([[0, 1, 3, 4, 9, 20, 21], [5, 6, 7, 8, 9, 10, 11]])
+    assert gap(net(token, pos), by_hand(net, token, pos)) < 1e-12
+
+
+LISTS = {
+    "rope and none in turn": lambda: [make("rope"), make("none"), make("rope")],
+    "two bases": lambda: [make("rope", theta=100.0), make("rope"), make("rope", theta=100.0)],
+    "tables of their own": lambda: [make("t5"), make("t5"), make("t5")],
+    "kinds of every sort": lambda: [make("learned"), make("alibi"), make("t5")],
+    "one object twice": lambda: (lambda shared: [shared, make("alibi"), shared])(make("t5")),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_encodings(name):
+    """One a layer, forward and decoding; layers that share an object share its table."""
+    net = Transformer(VOCABULARY, WIDTH, 3, HEADS, LISTS[name](), kv_heads=3)
+    net = weigh(net.double()).eval()
+    token, cache = tokens(2, 7), Cache(7)
+    full = net(token)
+    assert gap(full, by_hand(net, token, positions.sequence(7))) < 1e-12
+    parts = [net(token[:, a:b], cache=cache) for a, b in ((0, 3), (3, 4), (4, 7))]
+    assert gap(torch.cat(parts, dim=1), full) < 1e-12
+
+
+def test_the_order_of_a_list_matters():
+    token = tokens(2, 7)
+    one, other = (model([make(a), make(b)]) for a, b in (("rope", "none"), ("none", "rope")))
+    assert gap(one(token), other(token)) > 0.01
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_a_table_is_made_once_for_all_layers(name, monkeypatch):
+    """`embed`, `prepare` and a content-free `bias` are asked for a forward pass, not for every layer."""
+    encoding, asked = make(name), []
+    for hook in ("prepare", "bias", "embed"):
+        original = getattr(encoding, hook)
+        monkeypatch.setattr(encoding, hook, lambda *a, hook=hook, original=original: asked.append(hook) or original(*a))
+    counts = []
+    for depth in (1, 4):
+        asked.clear()
+        Transformer(VOCABULARY, WIDTH, depth, HEADS, encoding)(tokens(2, 7))
+        counts.append(sorted(asked))
+    assert counts[0] == counts[1] and counts[0].count("embed") == counts[0].count("prepare") == 1
+
+
+def test_parameters_shared_by_layers_are_counted_once():
+    shared, own = Transformer(29, 48, 3, 6, make("t5")), Transformer(29, 48, 3, 6, [make("t5") for _ in range(3)])
+    count = [sum(p.numel() for p in net.parameters()) for net in (shared, own)]
+    assert count[1] - count[0] == 2 * 32 * 6
+
+
+def test_nope_without_a_mask_is_a_function_of_sets():
+    net, token, order = model(make("none"), BIDIRECTIONAL), tokens(2, 7), torch.tensor([3, 0, 6, 1, 5, 2, 4])
+    assert gap(net(token[:, order]), net(token)[:, order]) < 1e-12
+
+
+def test_nope_under_a_mask_needs_two_layers_to_know_order():
+    """The last token of one layer sees a set; a second layer sees tokens that saw different sets."""
+    token, order = tokens(2, 7), torch.tensor([3, 0, 5, 1, 4, 2, 6])
+    for depth, knows in ((1, False), (2, True)):
+        net = weigh(Transformer(VOCABULARY, WIDTH, depth, HEADS, make("none")).double()).eval()
+        assert (gap(net(token[:, order])[:, -1], net(token)[:, -1]) > 1e-3) == knows
+
+
+@pytest.mark.parametrize("name", [name for name in ENCODINGS if name != "none"])
+def test_every_other_encoding_knows_order_without_a_mask(name):
+    net, token, order = (
+        model(make(name, causal=False), BIDIRECTIONAL),
+        tokens(2, 7),
+        torch.tensor([3, 0, 6, 1, 5, 2, 4]),
+    )
+    assert gap(net(token[:, order]), net(token)[:, order]) > 1e-3
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_token_embeddings_are_scaled_before_positions_are_added(scaled):
+    """With scaling, a token's embedding has the size of a sinusoid; without, it is sqrt(w) smaller."""
+    torch.manual_seed(0)
+    net = Transformer(VOCABULARY, 256, 1, 4, make("none"), scale_embeddings=scaled)
+    met = []
+    net.blocks[0].norm_attention.register_forward_pre_hook(lambda module, args: met.append(args[0]))
+    net(tokens(4, 30))
+    assert met[0].std().item() == pytest.approx(1 if scaled else 1 / 16, rel=0.1)
+
+
+def test_tied_and_untied_logits():
+    token = tokens(2, 5)
+    tied, untied = Transformer(29, 48, 1, 6, make("none")), Transformer(29, 48, 1, 6, make("none"), tied=False)
+    assert tied.unembedding is None and untied.unembedding.weight.shape == (29, 48)
+    assert sum(p.numel() for p in untied.parameters()) - sum(p.numel() for p in tied.parameters()) == 29 * 48
+    assert untied(token).shape == (2, 5, 29)
+
+
+def test_dropout_is_off_in_evaluation_and_on_in_training():
+    net, token = model(make("rope"), dropout=0.3), tokens(2, 7)
+    still = model(make("rope"))(token)
+    assert torch.equal(net(token), still)
+    torch.manual_seed(0)
+    assert gap(net.train()(token), still) > 0.01
+
+
+def test_the_default_is_scaled_tied_and_causal():
+    net = Transformer(29, 48, 1, 6, make("rope"))
+    assert net.scale_embeddings and net.unembedding is None and net.blocks[0].attention.mask == CAUSAL
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_parameter_learns(name):
+    """One backward pass in training reaches every parameter; of the tables, the rows that were used."""
+    torch.manual_seed(0)
+    net = Transformer(VOCABULARY, WIDTH, DEPTH, HEADS, make(name), kv_heads=3, tied=False)
+    torch.nn.functional.cross_entropy(net(tokens(2, 9)).flatten(0, 1), tokens(2, 9, seed=1).flatten()).backward()
+    for key, parameter in net.named_parameters():
+        assert torch.isfinite(parameter.grad).all() and parameter.grad.abs().max() > 0, key

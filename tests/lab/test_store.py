@@ -1,0 +1,212 @@
+"""The store: whole runs or none, ours or refused, and the numbers by SQL."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gnomon.errors import StoreError, UserError
+from gnomon.lab.run import Settings
+from gnomon.lab.store import MARKER, Store
+from tests.lab.toys import STEPS, make, results, toy
+
+
+@pytest.fixture(scope="module")
+def filled(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A finished run, one with a refused length, one that diverged and one that failed."""
+    path = tmp_path_factory.mktemp("filled") / "runs"
+    make(toy(text, "rope"), path, Settings(command="gnomon compare"))
+    make(toy(text, "learned", options={"max_positions": 20}), path)
+    make(toy(text, "none", learning_rate=1e30, warmup=0.0), path)
+    make(toy(text, "learned", options={"max_positions": 10}), path)
+    return Store(path)
+
+
+def test_a_folder_that_is_new_or_empty_becomes_a_store(tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "new/deep"):
+        store = Store(tmp_path / name, create=True)
+        assert json.loads((store.path / MARKER).read_text()) == {"format": 1}
+        assert Store(tmp_path / name).records() == []
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_folder_of_someone_elses_is_refused_and_left_alone(tmp_path: Path, create: bool):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(StoreError, match="not a store"):
+        Store(tmp_path, create=create)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_is_no_store(tmp_path: Path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError):
+        Store(tmp_path / "file", create=True)
+
+
+def test_reading_makes_no_store(tmp_path: Path):
+    with pytest.raises(StoreError, match="no store"):
+        Store(tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [('{"format": 2}', "newer"), ('{"format": "x"}', "unknown"), ("{", "damaged"), ("[]", "damaged")],
+)
+def test_a_store_of_another_format_is_refused(tmp_path: Path, marker: str, said: str):
+    (tmp_path / MARKER).write_text(marker)
+    with pytest.raises(StoreError, match=said):
+        Store(tmp_path, create=True)
+
+
+def test_a_finished_run_has_all_it_should(filled: Store):
+    [record] = [r for r in filled.records() if r["label"] == "rope"]
+    assert record["status"] == "finished" and record["reason"] is None
+    assert record["command"] == "gnomon compare"
+    assert [row["length"] for row in record["lengths"]] == [8, 16, 32]
+    assert record["parameters"]["total"] > 0 and record["parameters"]["encoding"] == 0
+    assert record["cost"]["ms_per_step"] > 0 and record["cost"]["peak_memory_bytes"] > 1e7
+    assert record["environment"]["torch"] and record["environment"]["threads"] >= 1
+    assert record["data"]["bytes"]["test"] > 0
+    curve = filled.curve(record["hash"])
+    assert [row["step"] for row in curve] == list(range(STEPS))
+    assert curve[0]["learning_rate"] < max(row["learning_rate"] for row in curve) == 3e-3
+    assert {row["length"] for row in filled.positions(record["hash"])} == {8, 16, 32}
+    assert not filled.checkpoint(record["hash"]).exists()
+    assert {f.name for f in filled.folder(record["hash"]).iterdir()} == {
+        "record.json",
+        "curve.parquet",
+        "positions.parquet",
+        "weights.safetensors",
+    }
+
+
+def test_what_went_wrong_is_a_record_with_its_reason(filled: Store):
+    found = {(r["label"], r["status"]): r for r in filled.records()}
+    refused = found["learned max_positions=20", "finished"]
+    assert [row["status"] for row in refused["lengths"]] == ["measured", "measured", "refused"]
+    diverged = found["none", "diverged"]
+    assert "step" in diverged["reason"] and diverged["lengths"] == []
+    failed = found["learned max_positions=10", "failed"]
+    assert "learned positions end at 9" in failed["reason"]
+
+
+def test_a_run_is_made_once_and_a_failed_one_again_only_on_request(filled: Store, text: Path):
+    finished, failed = toy(text, "rope"), toy(text, "learned", options={"max_positions": 10})
+    before = [(filled.folder(e.hash) / "record.json").stat().st_mtime_ns for e in (finished, failed)]
+    assert [make(e, filled.path) for e in (finished, failed)] == ["present", "present"]
+    assert make(finished, filled.path, Settings(retry=True)) == "present"
+    after = [(filled.folder(e.hash) / "record.json").stat().st_mtime_ns for e in (finished, failed)]
+    assert before == after
+    assert make(failed, filled.path, Settings(retry=True)) == "written"
+
+
+def test_queries(filled: Store):
+    assert len(filled.table().rows) == 4
+    answer = filled.sql("select label, length, loss from lengths where status = 'measured' order by label, length")
+    assert answer.columns == ("label", "length", "loss")
+    assert [(row["label"], row["length"]) for row in answer.dicts()] == [
+        ("learned max_positions=20", 8),
+        ("learned max_positions=20", 16),
+        ("rope", 8),
+        ("rope", 16),
+        ("rope", 32),
+    ]
+    [rope] = [r for r in filled.records() if r["label"] == "rope"]
+    assert [row[2] for row in answer.rows[2:]] == [row["loss"] for row in rope["lengths"]]
+    assert filled.sql("select count(*) from curves where label = 'rope'").rows == [(STEPS,)]
+    bins = filled.sql("select length, position, loss, se, windows from positions where label = 'rope'").rows
+    assert bins == [tuple(row.values())[:5] for row in filled.positions(rope["hash"])]
+    reach = filled.sql("select label, reach, reach_censored from runs where status = 'finished' order by label").dicts()
+    assert tuple(reach[0].values()) == ("learned max_positions=20", 16, False)
+
+
+def test_csv_has_a_header_and_quotes_what_needs_it(filled: Store):
+    lines = filled.sql("select 'a,\"b' as x, null as y, 1.5 as z").csv().splitlines()
+    assert lines == ["x,y,z", '"a,""b",,1.5']
+
+
+def test_an_empty_store_answers_too(tmp_path: Path):
+    store = Store(tmp_path / "runs", create=True)
+    for view in ("runs", "lengths", "positions", "curves"):
+        assert store.sql(f"select hash, label from {view}").rows == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "selec 1",
+        "select nothing from runs",
+        "",
+        "copy runs to '{out}'",
+        "select * from read_csv('{secret}')",
+        "install httpfs",
+        "set enable_external_access = true",
+        "attach '{out}'",
+    ],
+)
+def test_a_wrong_query_and_one_that_leaves_the_store_are_a_users_error(filled: Store, tmp_path: Path, query: str):
+    (tmp_path / "secret").write_text("a\n1\n")
+    query = query.format(out=tmp_path / "out", secret=tmp_path / "secret")
+    if query:
+        with pytest.raises(UserError, match="no answer"):
+            filled.sql(query)
+    else:
+        assert filled.sql(query).rows == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_write_that_fails_half_way_leaves_nothing(filled: Store, tmp_path: Path):
+    record = filled.records()[0]
+    store = Store(tmp_path / "runs", create=True)
+
+    def full(file: Path) -> None:
+        file.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(StoreError, match="No space left"):
+        store.write(record, {"weights.safetensors": full})
+    assert store.records() == [] and list(store.work.iterdir()) == []
+
+
+def test_a_run_is_there_only_once_its_folder_has_its_name(filled: Store, tmp_path: Path, monkeypatch):
+    """The rename is what decides: until then the files are all written, and nobody sees them."""
+    store, record = Store(tmp_path / "runs", create=True), filled.records()[0]
+
+    def interrupted(old: Path, new: Path) -> None:
+        assert {file.name for file in Path(old).iterdir()} == {"record.json"} and store.hashes() == []
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("gnomon.lab.store.os.rename", interrupted)
+    with pytest.raises(StoreError, match="Input/output error"):
+        store.write(record, {})
+    assert store.hashes() == [] and list(store.work.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: text.replace('"seed": 0', '"seed": 1'),
+        lambda text: text.replace('"format": 1', '"format": 9', 1),
+        lambda text: "[]",
+    ],
+    ids=["cut off", "empty", "changed", "newer", "list"],
+)
+def test_a_damaged_record_is_an_error_and_never_a_number(text: Path, tmp_path: Path, spoil):
+    experiment = toy(text, steps=2)
+    make(experiment, tmp_path / "runs")
+    store = Store(tmp_path / "runs")
+    file = store.folder(experiment.hash) / "record.json"
+    file.write_text(spoil(file.read_text()))
+    for read in (store.records, store.table, lambda: make(experiment, store.path)):
+        with pytest.raises(StoreError, match=experiment.hash):
+            read()
+
+
+def test_the_same_run_gives_the_same_numbers_in_another_store(filled: Store, text: Path, tmp_path: Path):
+    experiment = toy(text, "rope")
+    make(experiment, tmp_path / "other")
+    assert results(Store(tmp_path / "other"), experiment.hash) == results(filled, experiment.hash)
