@@ -54,7 +54,7 @@ class Cache:
     def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """Write the new tokens' keys `[b, g, n, d]` and values; all keys and values of the layer so far."""
         if layer not in self._layers:
-            room = lambda t: t.new_empty(*t.shape[:2], self.capacity, t.shape[3])  # noqa: E731
+            room = lambda t: t.new_zeros(*t.shape[:2], self.capacity, t.shape[3])  # noqa: E731
             self._layers[layer] = room(k), room(v)
         for held, new in zip(self._layers[layer], (k, v), strict=True):
             held[:, :, self._begin : self.length] = new.detach()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tree import TREE, sentence, tree
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "gnomon"
 
@@ -152,23 +154,19 @@ def tree_of(text: str) -> dict[str, str]:
 
 
 def test_the_tree_in_the_readme_is_the_real_one():
-    """Every module has its line; a folder's own line stands for its __init__.py."""
-    readme = ROOT / "README.md"
-    if not readme.exists():
-        pytest.skip("there is no README.md yet")
-    told = tree_of(readme.read_text(encoding="utf-8"))
-    real = {path.relative_to(ROOT).as_posix(): path for path in MODULES}
-    real = {name.removesuffix("__init__.py"): path for name, path in real.items()}
-    missing = [f"{name:<32} {summary(path)}" for name, path in real.items() if not told.get(name)]
-    assert not missing, "files without a sentence in README.md's tree:\n" + "\n".join(missing)
+    """Every file and folder right under gnomon/ has its sentence, and nothing that is gone has one."""
+    told = tree_of((ROOT / "README.md").read_text(encoding="utf-8"))
+    real = {path.name + "/" * path.is_dir() for path in PACKAGE.iterdir() if not path.name.startswith("__")}
+    missing = [name for name in sorted(real) if not told.get(f"gnomon/{name}")]
+    assert not missing, f"without a sentence in README.md's tree: {missing}"
     gone = [name for name in told if not (ROOT / name).exists()]
     assert not gone, f"in README.md's tree, but not in the project: {gone}"
 
 
-def summary(path: Path) -> str:
-    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+def test_the_tree_of_every_file_is_the_real_one():
+    assert TREE.read_text(encoding="utf-8") == tree(), "run `python -m tests.tree`"
 
 
 def test_every_module_says_what_it_is():
-    silent = [named(path) for path in MODULES if not summary(path)]
+    silent = [named(path) for path in MODULES if not sentence(path)]
     assert not silent

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
+from rich.table import Table
 from tyro.conf import arg
 
 from gnomon.commands.output import Json, Screen, note, print_json, table
@@ -144,8 +145,10 @@ def show(records: Sequence[dict[str, Any]]) -> None:
     found = headline(summary)
     out.print(found.title, style="bold")
     out.print()
+    findings = Table.grid(padding=(0, 1))
     for finding in found.findings:
-        out.print(finding.text)
+        findings.add_row("-", str(finding))
+    out.print(findings)
     out.print()
     beyond = [n for n in FACTORS if any(n * series.training in series.lengths() for series in summary.done)]
     numbers = ["in range", *(f"at {n}x" for n in beyond), "reach", "parameters", "ms/step", "MB"]

@@ -65,13 +65,14 @@ def run(
         "checkpoint_seconds": checkpoint_seconds,
         "retry": retry,
     }
-    missing = {hash: e for hash, e in unique.items() if _missing(store.record(hash), retry)}
+    stored = {hash: store.record(hash) for hash in unique}
+    missing = {hash: e for hash, e in unique.items() if _missing(stored[hash], retry)}
     if missing:
         _check(list(missing.values()), cpu, trackers)
     together = int(os.environ.get("WORLD_SIZE", "1")) > 1
     # Of the processes of a launch, one speaks.
     progress = Quiet() if progress is None or int(os.environ.get("RANK", "0")) > 0 else progress
-    progress.begin([_event(e, "queued" if hash in missing else "stored") for hash, e in unique.items()])
+    progress.begin([_planned(e, None if hash in missing else stored[hash]) for hash, e in unique.items()])
     try:
         if together:
             from gnomon.lab.distributed import run_together
@@ -208,6 +209,13 @@ def _check(experiments: Sequence[Experiment], cpu: bool, trackers: Sequence[str]
             raise OptionError(f"the tracker {name} is not installed", allowed=allowed, do=f"pip install {name}")
     for experiment in experiments:
         build.check(experiment, cpu=cpu or not torch.accelerator.is_available())
+
+
+def _planned(experiment: Experiment, record: dict[str, Any] | None) -> Event:
+    """How a run begins: queued, or there already; a failure that stays one keeps its reason."""
+    if record is None or record["status"] == "finished":
+        return _event(experiment, "queued" if record is None else "stored")
+    return _event(experiment, record["status"], record["reason"])
 
 
 def _event(experiment: Experiment, phase: Any, reason: str | None = None) -> Event:

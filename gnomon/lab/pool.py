@@ -9,12 +9,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import gnomon
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.store import Store
+
+WORKER = "import sys; sys.path[:] = {path!r}; from gnomon.lab.worker import main; sys.exit(main())"
+"""A worker finds its modules where this process found them, wherever that is."""
 
 
 class Message(NamedTuple):
@@ -38,7 +39,7 @@ class Pool:
         # Not multiprocessing: a worker must not run the caller's script again, which may lack a main guard.
         with self.store.log(hash).open("wb") as log:
             worker = subprocess.Popen(
-                [sys.executable, "-m", "gnomon.lab.worker"],
+                [sys.executable, "-P", "-c", WORKER.format(path=sys.path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -97,8 +98,6 @@ class Pool:
         self._messages.put(Message(hash, None))
 
     def _environment(self, device: str | None) -> dict[str, str]:
-        home = str(Path(gnomon.__file__).resolve().parents[1])
-        paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(self.threads))
-        made = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **threads}
+        made = {**os.environ, **threads}
         return made if device is None else {**made, "CUDA_VISIBLE_DEVICES": device}

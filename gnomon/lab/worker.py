@@ -69,7 +69,3 @@ def main() -> int:
             return 1
     wire.send({"end": outcome})
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

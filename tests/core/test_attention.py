@@ -80,6 +80,21 @@ def test_values_may_have_a_width_of_their_own(variant, backend):
     assert gap(found, plain(encoding, q, k, v, pos, pos, allowed)) < 1e-12
 
 
+@EVERY
+@BACKENDS
+@pytest.mark.parametrize("autocast", [False, True], ids=["cast", "autocast"])
+def test_16_bits(variant, backend, autocast):
+    """bfloat16 queries, keys, values and tables; or float32 tables under autocast, as in training."""
+    encoding = weigh(make(variant[0], **variant[1]))
+    q, k, v = heads(5, dtype=torch.bfloat16)
+    pos = anywhere(encoding, 2, 5)
+    expected = attend(q.double(), k.double(), v.double(), weigh(make(variant[0], **variant[1]).double()), pos)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+        found = attend(q, k, v, encoding if autocast else encoding.bfloat16(), pos, backend=backend)
+    # Logits here are below 16, so a rounded one is off by 2^-5, and a weight by that part of itself.
+    assert gap(found.double(), expected) < 2**-4
+
+
 @pytest.mark.parametrize("kv_heads", [1, 2, 3, 6])
 @BACKENDS
 def test_heads_of_a_group_share_their_keys(kv_heads, backend):

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from gnomon import positions
+from gnomon.encoding import Property
 from gnomon.encodings import ENCODINGS
 from gnomon.kv_cache import Cache
 from gnomon.pairs import BIDIRECTIONAL, CAUSAL
@@ -79,6 +80,18 @@ def test_parameters_shared_by_layers_are_counted_once():
     shared, own = Transformer(29, 48, 3, 6, make("t5")), Transformer(29, 48, 3, 6, [make("t5") for _ in range(3)])
     count = [sum(p.numel() for p in net.parameters()) for net in (shared, own)]
     assert count[1] - count[0] == 2 * 32 * 6
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_packed_documents_are_as_apart(name, causal):
+    """Positions that start again give what each document gives alone; so do those that run on, if differences decide."""
+    net = model(make(name, causal=causal), CAUSAL if causal else BIDIRECTIONAL)
+    lengths, token = [3, 1, 5], tokens(1, 9)
+    apart = torch.cat([net(part) for part in token.split(lengths, dim=1)], dim=1)
+    assert gap(net(token, positions.packed(lengths)), apart) < 1e-12
+    on = gap(net(token, positions.packed(lengths, restart=False)), apart)
+    assert (on < 1e-12) == (Property.TRANSLATION_INVARIANT in make(name).properties)
 
 
 def test_nope_without_a_mask_is_a_function_of_sets():
