@@ -170,3 +170,13 @@ def test_the_tree_of_every_file_is_the_real_one():
 def test_every_module_says_what_it_is():
     silent = [named(path) for path in MODULES if not sentence(path)]
     assert not silent
+
+
+def test_the_readme_runs(tmp_path: Path):
+    """The library example of the README, as it is printed."""
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert blocks
+    for block in blocks:
+        subprocess.run([sys.executable, "-c", block], check=True, cwd=tmp_path)

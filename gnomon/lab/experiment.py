@@ -68,7 +68,7 @@ class Model:
 class Training:
     """How the model is trained: AdamW, linear warm-up, then a cosine down to `floor` times the learning rate."""
 
-    steps: int = 1200
+    steps: int = 1000
     batch: int = 16
     """Sequences in a batch."""
     length: int = 128

@@ -13,7 +13,7 @@ from gnomon.encodings.none import NoPE
 from gnomon.errors import OptionError
 from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask, dense, placed
 from gnomon.positions import Positions
-from tests.core.common import HEADS, anywhere, every_variant, heads, label, make, weigh
+from tests.core.common import HEAD_DIM, HEADS, anywhere, every_variant, gap, heads, label, make, weigh
 
 
 @st.composite
@@ -79,8 +79,21 @@ def test_when_a_mask_is_square():
     assert CAUSAL.square(line, line) and CAUSAL.square(positions.sequence(5, 7), positions.sequence(5, 7))
     assert not BIDIRECTIONAL.square(line, line) and not Mask(window=9).square(line, line)
     assert not CAUSAL.square(positions.sequence(2, 3), line)
+    assert not CAUSAL.square(positions.sequence(5, 5), line) and not CAUSAL.square(line, positions.sequence(5, 2))
     assert not CAUSAL.square(positions.packed([2, 3]), line)
     assert not CAUSAL.square(line, replace(line, index=torch.arange(5).flip(0)[None]))
+
+
+@pytest.mark.parametrize("backend", ["reference", "sdpa"])
+@pytest.mark.parametrize("start", [2, 4, 9, -1, -4])
+def test_as_many_queries_as_keys_at_other_turns(start, backend):
+    """Five queries that come `start` turns after five keys: a triangle moved aside, not the plain one."""
+    q, k, v = heads(5)
+    found = attend(q, k, v, NoPE(), positions.sequence(5, start), positions.sequence(5), backend=backend)
+    seen = torch.ones(5, 5, dtype=torch.bool).tril(start)
+    logits = (q @ k.repeat_interleave(2, 1).mT * HEAD_DIM**-0.5).masked_fill(~seen, -torch.inf)
+    expected = torch.softmax(logits, -1).nan_to_num(nan=0.0) @ v.repeat_interleave(2, 1)
+    assert gap(found, expected) < 1e-13
 
 
 def test_one_decoded_token_needs_no_mask():

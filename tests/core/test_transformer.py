@@ -85,7 +85,7 @@ def test_parameters_shared_by_layers_are_counted_once():
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_packed_documents_are_as_apart(name, causal):
-    """Positions that start again give what each document gives alone; so do those that run on, if differences decide."""
+    """Positions that start again give what each document gives alone; those that run on too, if differences decide."""
     net = model(make(name, causal=causal), CAUSAL if causal else BIDIRECTIONAL)
     lengths, token = [3, 1, 5], tokens(1, 9)
     apart = torch.cat([net(part) for part in token.split(lengths, dim=1)], dim=1)

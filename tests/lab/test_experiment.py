@@ -115,7 +115,7 @@ def test_where_the_text_lies_is_no_part_of_the_hash_but_what_it_says_is():
         Experiment("alibi", task=PINNED),
         Experiment("rope", {"theta": 1}, PINNED),
         Experiment("rope", task=PINNED, model=Model(dropout=0.1)),
-        Experiment("rope", task=PINNED, training=Training(steps=1201)),
+        Experiment("rope", task=PINNED, training=Training(steps=1001)),
         Experiment("rope", task=PINNED, measure=Measure(pairs=7)),
         Experiment("rope", task=PINNED, seed=1),
     ],
