@@ -15,7 +15,8 @@ def sentence(path: Path) -> str:
 
 def tree() -> str:
     """The page: every module of the package with its sentence; a folder's is that of its __init__.py."""
-    return f"# Every file of the package\n\nWritten by `python -m tests.tree`; a test keeps it true.\n\n{_folder(ROOT / 'gnomon', 0)}"
+    head = "# Every file of the package\n\nWritten by `python -m tests.tree`; a test keeps it true.\n\n"
+    return head + _folder(ROOT / "gnomon", 0)
 
 
 def _folder(folder: Path, depth: int) -> str:
