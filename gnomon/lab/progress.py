@@ -56,7 +56,7 @@ class PlainLines:
         self._last: dict[str, tuple[str, float]] = {}
 
     def begin(self, plan: Sequence[Event]) -> None:
-        stored = sum(event.phase == "stored" for event in plan)
+        stored = sum(event.phase != "queued" for event in plan)
         print(f"{len(plan)} runs, {stored} of them already in the store", file=self.stream, flush=True)
 
     def update(self, event: Event) -> None:
@@ -84,7 +84,7 @@ class LiveTable:
     def begin(self, plan: Sequence[Event]) -> None:
         self.begun = time.monotonic()
         self.events = {event.hash: event for event in plan}
-        self._stored = sum(event.phase == "stored" for event in plan)
+        self._stored = sum(event.phase != "queued" for event in plan)
         self._live.start()
 
     def update(self, event: Event) -> None:
