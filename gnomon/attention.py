@@ -53,13 +53,13 @@ def plan(
     k_pos = new if k_pos is None else k_pos
     q_pos = new if q_pos is None else q_pos
     for pos in (q_pos, k_pos):
-        if encoding.domain.axes not in (None, pos.axes):
-            raise PositionError(
-                f"{type(encoding).__name__} takes positions on another number of axes",
-                given=f"{pos.axes} axes",
-                allowed=f"{encoding.domain.axes}",
-                do="build the encoding with that many axes, or give positions.sequence for a line",
-            )
+        encoding.takes(pos)
+    if q_pos.axes != k_pos.axes:
+        raise PositionError(
+            "queries and keys lie on the same axes",
+            given=f"queries on {q_pos.axes} axes, keys on {k_pos.axes}",
+            do="give both a line, or both a grid",
+        )
     backend = choose(backend, encoding)
     if backend.lowers and Property.CONTEXTUAL in encoding.properties:
         raise BackendError(
@@ -97,11 +97,20 @@ def attend(
     Positions default to 0, 1, 2, ...; where there are more keys than queries, the queries are the last tokens.
     A query that sees no key (padding) receives zeros. Nothing is remembered between calls.
     """
+    _check(q, k, v, dropout)
+    encoding.fits(heads=q.shape[1], head_dim=q.shape[3])
+    if q_pos is None and k_pos is None and q.shape[2] > k.shape[2]:
+        raise PositionError(
+            "more queries than keys have no positions by default",
+            given=f"{q.shape[2]} queries, {k.shape[2]} keys",
+            do="give q_pos and k_pos",
+        )
     if k_pos is None:
         k_pos = sequence(k.shape[2], device=k.device) if q_pos is None or q.shape[2] != k.shape[2] else q_pos
     if q_pos is None:
         q_pos = k_pos if q.shape[2] == k.shape[2] else k_pos.tokens(k.shape[2] - q.shape[2], k.shape[2])
-    _check(q, k, v, q_pos, k_pos)
+    _placed(q_pos, q, q.shape[2], "q_pos")
+    _placed(k_pos, k, k.shape[2], "k_pos")
     made = plan(encoding, k_pos, q_pos=q_pos, heads=q.shape[1], dtype=q.dtype, mask=mask, backend=backend)
     return attend_by(made, q, k, v, dropout=dropout)
 
@@ -146,9 +155,11 @@ class Attention(nn.Module):
     ):
         super().__init__()
         kv_heads = heads if kv_heads is None else kv_heads
-        if width % heads:
+        if width < 1 or heads < 1 or width % heads:
             raise OptionError(
-                "heads share the width equally", given=f"width {width}, {heads} heads", do="choose a divisor"
+                "heads share the width equally",
+                given=f"width {width}, {heads} heads",
+                do="choose a divisor of the width",
             )
         if kv_heads < 1 or heads % kv_heads:
             raise OptionError(
@@ -156,8 +167,10 @@ class Attention(nn.Module):
                 given=f"{heads} heads, {kv_heads} kv_heads",
                 do="choose a divisor",
             )
+        _probability(dropout)
+        encoding.fits(width=width, heads=heads, head_dim=width // heads)
         choose(backend, encoding)
-        self.heads, self.kv_heads, self.head_dim = heads, kv_heads, width // heads
+        self.width, self.heads, self.kv_heads, self.head_dim = width, heads, kv_heads, width // heads
         self.mask, self.dropout, self.backend = mask, dropout, backend
         self.encoding = encoding
         self.q = nn.Linear(width, heads * self.head_dim, bias=False)
@@ -169,6 +182,7 @@ class Attention(nn.Module):
     def reset_parameters(self) -> None:
         for linear in (self.q, self.k, self.v, self.out):
             nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
+        self.encoding.reset_parameters()
         with torch.no_grad():
             self.q.weight *= self.head_dim**-0.5 / self.encoding.scale(self.head_dim)
 
@@ -194,6 +208,7 @@ class Attention(nn.Module):
         A model of several layers makes the plan once and passes it to each; alone, the module makes its own.
         """
         source = x if keys is None else keys
+        self._check(x, source, keys is None and key_pos is not None)
         q = self.q(x).unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2)
         k = self.k(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
         v = self.v(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
@@ -201,29 +216,56 @@ class Attention(nn.Module):
             cache = NoCache() if cache is None else cache
             pos = sequence(x.shape[1], cache.length, device=x.device) if pos is None else pos
             key_pos = sequence(source.shape[1], device=x.device) if keys is not None and key_pos is None else key_pos
-            new = pos if keys is None else key_pos
-            plan = self.plan(new, cache.extend(new), q.dtype, pos)
+            _placed(pos, x, x.shape[1], "pos")
+            _placed(pos if keys is None else key_pos, source, source.shape[1], "key_pos")
+            new, k_pos = cache.extend(pos if keys is None else key_pos)
+            plan = self.plan(new, k_pos, q.dtype, new if keys is None else pos)
         dropout = self.dropout if self.training else 0.0
         out = attend_by(plan, q, k, v, cache=cache, layer=layer, dropout=dropout)
         return self.out(out.transpose(1, 2).flatten(2))
 
+    def _check(self, x: Tensor, source: Tensor, stray: bool) -> None:
+        if any(t.dim() != 3 or t.shape[2] != self.width for t in (x, source)) or x.shape[0] != source.shape[0]:
+            raise OptionError(
+                "attention takes one batch of vectors of its width",
+                given=f"x {list(x.shape)}, keys {list(source.shape)}",
+                allowed=f"[b, n, {self.width}] and [b, m, {self.width}]",
+            )
+        if stray:
+            raise OptionError(
+                "positions of keys that are not given", given="key_pos", do="give keys= as well, or pos only"
+            )
 
-def _check(q: Tensor, k: Tensor, v: Tensor, q_pos: Positions, k_pos: Positions) -> None:
-    if q.dim() != 4 or k.dim() != 4 or v.dim() != 4:
+
+def _check(q: Tensor, k: Tensor, v: Tensor, dropout: float) -> None:
+    shapes = f"q {list(q.shape)} {q.dtype}, k {list(k.shape)} {k.dtype}, v {list(v.shape)} {v.dtype}"
+    if any(t.dim() != 4 for t in (q, k, v)):
         raise OptionError(
-            "attend takes q [b, h, i, d], k [b, g, j, d] and v [b, g, j, d]",
-            given=f"q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}",
+            "attend takes queries, keys and values of four dimensions",
+            given=shapes,
+            allowed="q [b, h, i, d], k [b, g, j, d], v [b, g, j, d_v]",
         )
-    if q.shape[1] % k.shape[1] or k.shape[:3] != v.shape[:3] or q.shape[3] != k.shape[3] or q.shape[0] != k.shape[0]:
+    same = q.shape[0] == k.shape[0] and q.shape[3] == k.shape[3] and k.shape[:3] == v.shape[:3]
+    grouped = k.shape[1] > 0 and q.shape[1] > 0 and q.shape[1] % k.shape[1] == 0
+    if not (same and grouped and q.is_floating_point() and q.dtype == k.dtype == v.dtype):
         raise OptionError(
             "q, k and v do not belong together",
-            given=f"q {list(q.shape)}, k {list(k.shape)}, v {list(v.shape)}",
-            allowed="the same b; h a multiple of g; the same d for q and k; the same g and j for k and v",
+            given=shapes,
+            allowed="the same b; h a multiple of g; the same d for q and k; the same g and j for k and v; one dtype",
         )
-    for name, pos, tensor in (("q_pos", q_pos, q), ("k_pos", k_pos, k)):
-        if pos.length != tensor.shape[2] or pos.rows not in (1, tensor.shape[0]):
-            raise PositionError(
-                f"{name} does not fit its tokens",
-                given=f"{pos.rows} x {pos.length} positions for {tensor.shape[0]} x {tensor.shape[2]} tokens",
-                allowed="as many positions as tokens, in one row or as many as the batch has",
-            )
+    _probability(dropout)
+
+
+def _probability(dropout: float) -> None:
+    if not 0 <= dropout < 1:
+        raise OptionError("dropout is the share of weights dropped", given=dropout, allowed="0 up to, not including, 1")
+
+
+def _placed(pos: Positions, tokens: Tensor, n: int, name: str) -> None:
+    """PositionError unless `pos` has a position for each of the n tokens of every row of `tokens`."""
+    if pos.length != n or pos.rows not in (1, tokens.shape[0]):
+        raise PositionError(
+            f"every token has one position: {name}",
+            given=f"{pos.rows} x {pos.length} positions for {tokens.shape[0]} x {n} tokens",
+            allowed="as many positions as tokens, in one row or as many as the batch has",
+        )

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from gnomon.errors import OptionError, PositionError
 from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
 
@@ -69,11 +70,39 @@ class Encoding(nn.Module):
     )
     domain: Domain = Domain(axes=None)
     bibtex: str = ""
+    width: int | None = None
+    """The model width w it was built for; None: any. So are `heads` and `head_dim`."""
+    heads: int | None = None
+    head_dim: int | None = None
     variants: tuple[dict[str, Any], ...] = ()
     """Options, besides the defaults, under which the laws are checked."""
 
     def __init__(self):
         super().__init__()
+
+    def reset_parameters(self) -> None:
+        """Draw the initial values of the encoding's own parameters; an encoding without any has nothing to do."""
+
+    def fits(self, **sizes: int) -> None:
+        """OptionError unless it was built for these sizes: any of `width`, `heads`, `head_dim`."""
+        for name, size in sizes.items():
+            if getattr(self, name) not in (None, size):
+                raise OptionError(
+                    f"{type(self).__name__} was built for another {name}",
+                    given=f"{name} {size}",
+                    allowed=f"{name} {getattr(self, name)}",
+                    do=f"build it with {name}={size}, or with encodings.create from the model's Shape",
+                )
+
+    def takes(self, pos: Positions) -> None:
+        """PositionError unless `pos` lies on as many axes as the encoding has."""
+        if self.domain.axes not in (None, pos.axes):
+            raise PositionError(
+                f"{type(self).__name__} takes positions on another number of axes",
+                given=f"{pos.axes} axes",
+                allowed=f"{self.domain.axes}",
+                do="build the encoding with that many axes, or give positions.sequence for a line",
+            )
 
     def layers(self, count: int) -> "list[Encoding]":
         """One encoding a layer: the same object for all of them, unless each layer has tables of its own."""

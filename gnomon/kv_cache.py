@@ -1,5 +1,7 @@
 """The keys and values of the tokens that came before, with their positions."""
 
+from dataclasses import replace
+
 from jaxtyping import Float
 from torch import Tensor
 
@@ -12,9 +14,9 @@ class NoCache:
 
     length = 0
 
-    def extend(self, pos: Positions) -> Positions:
-        """The positions of all keys: those of the call."""
-        return pos
+    def extend(self, pos: Positions) -> tuple[Positions, Positions]:
+        """The positions of the new tokens, and of all keys: both those of the call."""
+        return pos, pos
 
     def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """All keys and values of the layer: those of the call."""
@@ -38,8 +40,11 @@ class Cache:
         self._begin = 0
         self._layers: dict[int, tuple[Tensor, Tensor]] = {}
 
-    def extend(self, pos: Positions) -> Positions:
-        """Take in the positions of new tokens; the positions of all keys, cached ones first."""
+    def extend(self, pos: Positions) -> tuple[Positions, Positions]:
+        """Take in the positions of new tokens; returns them, and the positions of all keys, cached ones first.
+
+        Turns are counted in the order in which tokens came: the new ones follow all that are held, wherever they are.
+        """
         if self.length + pos.length > self.capacity:
             raise OptionError(
                 "the cache is full",
@@ -47,12 +52,20 @@ class Cache:
                 allowed=f"{self.capacity} in all",
                 do="make a Cache of larger capacity",
             )
+        new = _following(pos, self.length)
+        self._positions = new if self._positions is None else self._positions.append(new)
         self._begin, self.length = self.length, self.length + pos.length
-        self._positions = pos if self._positions is None else self._positions.append(pos)
-        return self._positions
+        return new, self._positions
 
     def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """Write the new tokens' keys `[b, g, n, d]` and values; all keys and values of the layer so far."""
+        if layer in self._layers and self._layers[layer][0].shape[0] != k.shape[0]:
+            raise OptionError(
+                "a cache holds one batch",
+                given=f"{k.shape[0]} rows",
+                allowed=f"the {self._layers[layer][0].shape[0]} rows it was begun with",
+                do="make another Cache for another batch",
+            )
         if layer not in self._layers:
             room = lambda t: t.new_zeros(*t.shape[:2], self.capacity, t.shape[3])  # noqa: E731
             self._layers[layer] = room(k), room(v)
@@ -60,3 +73,10 @@ class Cache:
             held[:, :, self._begin : self.length] = new.detach()
         keys, values = self._layers[layer]
         return keys[:, :, : self.length], values[:, :, : self.length]
+
+
+def _following(pos: Positions, held: int) -> Positions:
+    """The same positions, their turns moved behind those of the tokens held."""
+    if pos.index is None or not pos.length:
+        return replace(pos, turn=held, index=None)
+    return replace(pos, index=pos.index - pos.index.amin(dim=1, keepdim=True) + held)

@@ -1,5 +1,6 @@
 """Positions: where each token is, when it comes, which document it belongs to, and whether it has a place at all."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,9 +32,32 @@ class Positions:
     placed: Tensor | None = None
     step: float | None = None
 
+    def __post_init__(self):
+        if self.coords.dim() != 3 or self.coords.dtype != torch.float64:
+            raise PositionError(
+                "coordinates are float64 of three dimensions: rows, tokens, axes",
+                given=f"{list(self.coords.shape)} {self.coords.dtype}",
+                do="use a constructor: positions.sequence, packed, padded, grid, timed or randomised",
+            )
+        for name in ("index", "segment", "placed"):
+            field = getattr(self, name)
+            if field is not None and (field.dim() != 2 or field.shape[1] != self.length):
+                raise PositionError(
+                    f"`{name}` says something of every token",
+                    given=f"shape {list(field.shape)} for {self.length} tokens",
+                    allowed=f"[rows, {self.length}]",
+                )
+        if len(self._row_counts() - {1}) > 1:
+            raise PositionError(
+                "the fields of positions have the same rows, or one row for all", given=sorted(self._row_counts())
+            )
+
     @property
     def rows(self) -> int:
-        return self.coords.shape[0]
+        return max(self._row_counts(), key=lambda rows: (rows != 1, rows))
+
+    def _row_counts(self) -> set[int]:
+        return {field.shape[0] for field in (self.coords, self.index, self.segment, self.placed) if field is not None}
 
     @property
     def length(self) -> int:
@@ -93,8 +117,11 @@ class Positions:
 
     def append(self, later: "Positions") -> "Positions":
         """These tokens followed by `later` ones, row by row; the turns of `later` are kept as they are."""
-        if self.axes != later.axes:
-            raise PositionError("pieces of one sequence need the same axes", given=f"{self.axes} and {later.axes}")
+        if self.axes != later.axes or (self.rows != later.rows and 1 not in (self.rows, later.rows)):
+            raise PositionError(
+                "pieces of one sequence need the same axes, and the same rows or one for all",
+                given=f"{self.rows} rows on {self.axes} axes, then {later.rows} rows on {later.axes} axes",
+            )
         follows = self.index is None and later.index is None and later.turn == self.turn + self.length
         return Positions(
             coords=_join(self.coords, later.coords),
@@ -121,9 +148,12 @@ def sequence(n: int, start: float | Sequence[float] | Tensor = 0, *, device=None
     """
     if n < 0:
         raise PositionError("a sequence needs a length", given=n, allowed="0 or more")
+    if isinstance(start, int | float) and not math.isfinite(start):
+        raise PositionError("positions are real numbers", given=start, do="give a finite start")
     first = torch.as_tensor(start, dtype=torch.float64, device=device).reshape(-1, 1, 1)
     count = torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
-    return Positions(first + count, turn=start if isinstance(start, int) else 0, step=1.0)
+    whole = isinstance(start, int | float) and start == int(start)
+    return Positions(first + count, turn=int(start) if whole else 0, step=1.0)
 
 
 def packed(lengths: Sequence[int], *, restart: bool = True, device=None) -> Positions:
@@ -146,6 +176,8 @@ def padded(mask: Tensor) -> Positions:
 
     Each row's tokens count from 0, whichever side the padding is on.
     """
+    if mask.dim() != 2:
+        raise PositionError("padding is told of rows of tokens", given=f"shape {list(mask.shape)}", allowed="[rows, n]")
     mask = mask.to(torch.bool)
     count = (mask.to(torch.int64).cumsum(-1) - 1).clamp(min=0)
     return Positions(count.to(torch.float64)[..., None], segment=torch.where(mask, 0, -1))
@@ -191,8 +223,8 @@ def randomised(n: int, longest: int, *, rows: int = 1, generator: torch.Generato
     Ruoss et al. 2023, "Randomized Positional Encodings Boost Length Generalization of Transformers", section 3.
     Draw once for a whole sequence, before decoding: a later draw cannot be appended to an earlier one.
     """
-    if n > longest:
-        raise PositionError(f"{n} positions cannot be drawn from {longest}", allowed=f"longest >= {n}")
+    if not 0 <= n <= longest:
+        raise PositionError(f"{n} positions cannot be drawn from {longest}", allowed=f"0 to {longest} of them")
     weights = torch.rand(rows, longest, generator=generator)
     return Positions(weights.argsort(-1)[:, :n].sort(-1).values.to(torch.float64)[..., None])
 

@@ -60,7 +60,11 @@ class Transformer(nn.Module):
         super().__init__()
         layers = encoding.layers(depth) if isinstance(encoding, Encoding) else list(encoding)
         if len(layers) != depth:
-            raise OptionError("each layer has one encoding", given=f"{len(layers)} encodings, {depth} layers")
+            raise OptionError(
+                "each layer has one encoding",
+                given=f"{len(layers)} encodings, {depth} layers",
+                do=f"give one encoding for all layers, or a list of {depth}",
+            )
         self.width, self.heads, self.scale_embeddings = width, heads, scale_embeddings
         self.embedding = nn.Embedding(vocabulary, width)
         feed_forward = 4 * width if feed_forward is None else feed_forward
@@ -73,12 +77,15 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         # One plan serves all layers that share an encoding: the first layer of each makes it.
         self._first = [next(i for i, other in enumerate(layers) if other is layer) for layer in layers]
+        self._makers = sorted(set(self._first))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Initial values: variance 1 / fan-in, residual outputs smaller by sqrt(2 depth)."""
         nn.init.normal_(self.embedding.weight, std=self.width**-0.5)
         for block in self.blocks:
+            block.norm_attention.reset_parameters()
+            block.norm_feed_forward.reset_parameters()
             block.attention.reset_parameters()
             for linear in (block.up, block.down):
                 nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
@@ -86,6 +93,7 @@ class Transformer(nn.Module):
             with torch.no_grad():
                 for linear in (block.attention.out, block.down):
                     linear.weight *= (2 * len(self.blocks)) ** -0.5
+        self.norm.reset_parameters()
         if self.unembedding is not None:
             nn.init.normal_(self.unembedding.weight, std=self.width**-0.5)
 
@@ -97,6 +105,8 @@ class Transformer(nn.Module):
         Positions default to 0, 1, 2, ..., or to what follows the number of cached tokens.
         """
         cache = NoCache() if cache is None else cache
+        if tokens.dim() != 2:
+            raise OptionError("a model reads rows of tokens", given=f"shape {list(tokens.shape)}", allowed="[b, n]")
         if pos is None:
             pos = sequence(tokens.shape[1], cache.length, device=tokens.device)
         if pos.length != tokens.shape[1] or pos.rows not in (1, tokens.shape[0]):
@@ -105,15 +115,17 @@ class Transformer(nn.Module):
                 given=f"{pos.rows} rows of {pos.length} positions for {list(tokens.shape)} tokens",
                 allowed="as many positions as tokens, in one row or as many as the batch has",
             )
+        for first in self._makers:
+            self.blocks[first].attention.encoding.takes(pos)
         x = self.embedding(tokens)
         if self.scale_embeddings:
             x = x * self.width**0.5
-        for first in sorted(set(self._first)):
+        for first in self._makers:
             x = self.blocks[first].attention.encoding.embed(x, pos)
         x = self.dropout(x)
-        k_pos = cache.extend(pos)
+        pos, k_pos = cache.extend(pos)
         dtype = torch.get_autocast_dtype(x.device.type) if torch.is_autocast_enabled(x.device.type) else x.dtype
-        plans = {i: self.blocks[i].attention.plan(pos, k_pos, dtype) for i in sorted(set(self._first))}
+        plans = {i: self.blocks[i].attention.plan(pos, k_pos, dtype) for i in self._makers}
         for layer, (block, first) in enumerate(zip(self.blocks, self._first, strict=True)):
             x = block(x, plans[first], cache, layer)
         x = self.norm(x)

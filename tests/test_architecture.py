@@ -16,6 +16,7 @@ PACKAGE = ROOT / "gnomon"
 
 LAYERS = (
     {"errors"},
+    {"typed"},
     {"positions"},
     {"pairs"},
     {"encoding"},

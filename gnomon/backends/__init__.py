@@ -17,5 +17,5 @@ def choose(backend: str | Backend, encoding: Encoding) -> Backend:
     if backend == "auto":
         return Reference() if Property.CONTEXTUAL in encoding.properties else Sdpa()
     if backend not in BACKENDS:
-        raise unknown("backend", backend, ["auto", *BACKENDS])
+        raise unknown("backend", str(backend), ["auto", *BACKENDS])
     return BACKENDS[backend]()

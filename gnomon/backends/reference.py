@@ -36,6 +36,12 @@ class Reference(Backend):
     def attend(
         self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, bias: PairFunction | None, scale: float, dropout: float
     ) -> Tensor:
+        # In 16 bits a definition would be its own rounding; under autocast it would be in 16 bits.
+        with torch.autocast(q.device.type, enabled=False):
+            wide = torch.promote_types(q.dtype, torch.float32)
+            return self._attend(plan, q.to(wide), k.to(wide), v.to(wide), dropout).to(v.dtype)
+
+    def _attend(self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Tensor:
         group = q.shape[1] // k.shape[1]
         k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
         logits = plan.encoding.score(q, k, plan.q_pos, plan.k_pos)

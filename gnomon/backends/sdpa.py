@@ -87,6 +87,7 @@ def _even(encoding: Encoding, q_pos: Positions, k_pos: Positions) -> bool:
         and q_pos is k_pos
         and q_pos.step is not None
         and q_pos.placed is None
+        and q_pos.length > 0
     )
 
 
@@ -95,7 +96,7 @@ def _table(encoding: Encoding, pos: Positions, heads: int, dtype: torch.dtype) -
     n, device = pos.length, pos.coords.device
     apart = torch.arange(n - 1, -n, -1, device=device)
     origin = Positions(torch.zeros(1, 1, 1, dtype=torch.float64, device=device))
-    line = Positions((apart * pos.step)[None, :, None].to(torch.float64))
+    line = Positions((apart.to(torch.float64) * pos.step)[None, :, None])
     empty = torch.empty(0, device=device)
     bias = dense(encoding.bias(empty, empty, line, origin), 1, heads, line.length, 1, device)[..., 0].to(dtype)
     return bias.masked_fill(apart < 0, -torch.inf).expand(1, heads, -1)

@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import fields
+from typing import get_type_hints
 
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings.alibi import Alibi
@@ -11,6 +12,7 @@ from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.encodings.t5 import T5
 from gnomon.errors import unknown
+from gnomon.typed import typed
 
 ENCODINGS: dict[str, type[Encoding]] = {
     "none": NoPE,
@@ -39,7 +41,8 @@ def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
     for option in options:
         if option not in known:
             raise unknown(f"option of {kind.__name__}", option, known)
-    taken = inspect.signature(kind).parameters
+    taken, hints = inspect.signature(kind).parameters, get_type_hints(kind.__init__)
+    options = {name: typed(value, hints[name], f"{kind.__name__}.{name}") for name, value in options.items()}
     sizes = {field.name: getattr(shape, field.name) for field in fields(Shape) if field.name in taken}
     return kind(**sizes, **options)
 

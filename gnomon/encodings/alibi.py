@@ -43,7 +43,7 @@ class Alibi(Encoding):
         super().__init__()
         if heads < 1:
             raise OptionError("ALiBi needs heads", given=heads, allowed="1 or more")
-        self.slopes = slopes(heads)
+        self.heads, self.slopes = heads, slopes(heads)
 
     def score(
         self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions

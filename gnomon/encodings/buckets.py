@@ -5,6 +5,9 @@ import math
 import torch
 from torch import Tensor
 
+EDGE = 1e-9
+"""A distance that falls short of a bucket's edge by less than this belongs to the bucket: 4.3 - 2.3 is not quite 2."""
+
 
 def t5_bucket(rho: Tensor, *, causal: bool, buckets: int, max_distance: int) -> Tensor:
     """The bucket of `rho = p_j - p_i` (key minus query, real), int64 in `0 .. buckets - 1`.
@@ -14,12 +17,12 @@ def t5_bucket(rho: Tensor, *, causal: bool, buckets: int, max_distance: int) -> 
     the lower half of all buckets and the future the upper half.
     """
     if causal:
-        first, distance = 0, (-rho).clamp(min=0)
+        first, distance = 0, (-rho).clamp(min=0) + EDGE
     else:
         buckets = buckets // 2
-        first, distance = (rho > 0) * buckets, rho.abs()
+        first, distance = (rho > EDGE) * buckets, rho.abs() + EDGE
     exact = buckets // 2
-    # A bucket's edge is a power of max_distance / exact: in low precision its logarithm may fall on either side.
+    # In float64 always: in low precision the logarithm of an edge falls on either side of it.
     growth = (distance.to(torch.float64).clamp(min=exact) / exact).log2() / math.log2(max_distance / exact)
-    far = (exact + (growth * (buckets - exact) + 1e-12).floor()).clamp(max=buckets - 1)
+    far = (exact + (growth * (buckets - exact)).floor()).clamp(max=buckets - 1)
     return first + torch.where(distance < exact, distance.floor(), far).to(torch.int64)

@@ -63,6 +63,7 @@ class Learned(Encoding):
             raise OptionError(
                 "a table cannot shrink", given=f"longest={longest}", allowed=f"{max(max_positions, 2)} up"
             )
+        self.width = width
         self.max_positions, self.beyond, self.longest = max_positions, beyond, longest
         self.weight = nn.Parameter(torch.empty(max_positions, width))
         self.reset_parameters()

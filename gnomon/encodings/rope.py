@@ -58,7 +58,7 @@ class Rope(Encoding):
             raise OptionError(
                 "rope pairs dimensions in one of two ways", given=pairing, allowed=", ".join(get_args(Pairing))
             )
-        if theta <= 1:
+        if not 1 < theta < math.inf:
             raise OptionError("rope's base must exceed 1", given=f"theta={theta}", allowed="above 1", do="try 10000")
         if axes < 1 or not 0 < fraction <= 1:
             raise OptionError(
@@ -66,7 +66,7 @@ class Rope(Encoding):
                 given=f"fraction={fraction}, axes={axes}",
                 allowed="0 < fraction <= 1, axes >= 1",
             )
-        rotary = int(head_dim * fraction)
+        rotary = math.floor(head_dim * fraction + 1e-9)
         if rotary < 2 * axes or rotary % (2 * axes):
             raise OptionError(
                 "rope rotates pairs of dimensions, as many on each axis",
@@ -74,6 +74,7 @@ class Rope(Encoding):
                 allowed=f"a multiple of {2 * axes}",
                 do=f"choose head_dim * fraction = {math.ceil(max(rotary, 1) / (2 * axes)) * 2 * axes}",
             )
+        self.head_dim = head_dim
         self.rotary, self.theta, self.pairing, self.axes = rotary, float(theta), pairing, axes
 
     @property

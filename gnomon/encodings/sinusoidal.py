@@ -1,5 +1,6 @@
 """Sinusoidal absolute positions: every pair of dimensions is a clock hand that turns at its own speed."""
 
+import math
 from typing import Literal, get_args
 
 import torch
@@ -53,7 +54,7 @@ class Sinusoidal(Encoding):
                 given=convention,
                 allowed=", ".join(get_args(Convention)),
             )
-        if base <= 1:
+        if not 1 < base < math.inf:
             raise OptionError(
                 "the base of the wavelengths must exceed 1", given=base, allowed="above 1", do="try 10000"
             )

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
-from gnomon.encodings.buckets import t5_bucket
+from gnomon.encodings.buckets import EDGE, t5_bucket
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
@@ -58,6 +58,7 @@ class T5(Encoding):
             raise OptionError(
                 "max_distance lies inside the exact buckets", given=max_distance, allowed=f"more than {side // 2}"
             )
+        self.heads = heads
         self.causal, self.buckets, self.max_distance = causal, buckets, max_distance
         self.weight = nn.Parameter(torch.empty(buckets, heads))
         self.reset_parameters()
@@ -78,9 +79,9 @@ class T5(Encoding):
         begins = [m if m <= exact else exact * (self.max_distance / exact) ** ((m - exact) / (side - exact))
                   for m in range(1, side)]  # fmt: skip
         x = p_i_minus_p_j.clamp(min=0) if self.causal else p_i_minus_p_j.abs()
-        bucket = sum((x >= begin - 1e-9).to(torch.int64) for begin in begins)
+        bucket = sum((x >= begin - EDGE).to(torch.int64) for begin in begins)
         if not self.causal:
-            bucket = bucket + side * (p_i_minus_p_j < 0)
+            bucket = bucket + side * (p_i_minus_p_j < -EDGE)
         bias = self.weight[bucket].squeeze(1).movedim(-1, 1)
         return dot(q, k) + torch.where(both_placed(q_pos, k_pos), bias, 0.0)
 

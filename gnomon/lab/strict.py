@@ -4,10 +4,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from gnomon.errors import OptionError, unknown
+from gnomon.typed import typed
 
 T = TypeVar("T")
 
@@ -50,25 +51,9 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _value(value: Any, hint: Any, where: str) -> Any:
-    if get_origin(hint) in (Union, UnionType):
-        if value is None and NoneType in get_args(hint):
-            return None
-        hint = next(inner for inner in get_args(hint) if inner is not NoneType)
-    if get_origin(hint) is Literal:
-        if value in get_args(hint):
-            return value
-        allowed = ", ".join(map(str, get_args(hint)))
-        raise OptionError(f"{where} is one of a few names", given=repr(value), allowed=allowed)
-    if get_origin(hint) is tuple and isinstance(value, list | tuple):
-        return tuple(_value(item, get_args(hint)[0], where) for item in value)
     if get_origin(hint) is Mapping and isinstance(value, Mapping):
         return MappingProxyType({str(key): plain(value[key], f"{where}[{key!r}]") for key in sorted(value, key=str)})
-    if hint is float:
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            return float(value)
-    elif isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
-        return value
-    raise OptionError(f"{where} has a value of the wrong kind", given=repr(value), allowed=_described(hint))
+    return typed(value, hint, where)
 
 
 def plain(value: Any, where: str) -> Any:
@@ -82,12 +67,3 @@ def plain(value: Any, where: str) -> Any:
     raise OptionError(
         f"{where} cannot be written down", given=repr(value), allowed="numbers, text, true, false, null, lists of them"
     )
-
-
-def _described(hint: Any) -> str:
-    names = {int: "a whole number", float: "a finite number", str: "text", bool: "true or false"}
-    if get_origin(hint) is tuple:
-        return f"a list of {names.get(get_args(hint)[0], 'values').removeprefix('a ')}s"
-    if get_origin(hint) is Mapping:
-        return "a table of options"
-    return names.get(hint, getattr(hint, "__name__", str(hint)))

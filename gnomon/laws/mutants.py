@@ -219,12 +219,13 @@ class _Silent(Learned):
 class _CountsFromQuery(Cache):
     """Positions of a cached step are counted from the query, not from the start of the sequence."""
 
-    def extend(self, pos: Positions) -> Positions:
-        held = super().extend(pos)
+    def extend(self, pos: Positions) -> tuple[Positions, Positions]:
+        new, held = super().extend(pos)
         if held.length == pos.length:
-            return held
+            return new, held
         late = held.coords[:, held.length - pos.length :]
-        return replace(held, coords=torch.cat([held.coords[:, : held.length - pos.length], late - late[:, :1]], dim=1))
+        early = held.coords[:, : held.length - pos.length]
+        return new, replace(held, coords=torch.cat([early, late - late[:, :1]], dim=1))
 
 
 class _Overwriting(Cache):
