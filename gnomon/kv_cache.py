@@ -67,8 +67,8 @@ class Cache:
                 do="make another Cache for another batch",
             )
         if layer not in self._layers:
-            room = lambda t: t.new_zeros(*t.shape[:2], self.capacity, t.shape[3])  # noqa: E731
-            self._layers[layer] = room(k), room(v)
+            k_room, v_room = (t.new_zeros(*t.shape[:2], self.capacity, t.shape[3]) for t in (k, v))
+            self._layers[layer] = k_room, v_room
         for held, new in zip(self._layers[layer], (k, v), strict=True):
             held[:, :, self._begin : self.length] = new.detach()
         keys, values = self._layers[layer]

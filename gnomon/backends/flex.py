@@ -25,6 +25,10 @@ class _Plan:
     block_mask: object
 
 
+VECTOR = 16
+"""Keys that the CPU kernel handles at once, in float32."""
+
+
 class Flex(Backend):
     """`torch.nn.attention.flex_attention`, compiled; on CPU it needs a C++ compiler and has no backward pass.
 
@@ -45,11 +49,13 @@ class Flex(Backend):
         if Property.CONTENT_FREE in encoding.properties:
             empty = torch.empty(0, device=q_pos.coords.device)
             bias = encoding.bias(empty, empty, q_pos, k_pos)
-        pair = mask.pair(q_pos, k_pos)
+        pair, room = mask.pair(q_pos, k_pos), self._room(k_pos.length, q_pos.coords.device)
+        if room:
+            pair = _within(pair, k_pos.length)
         block_mask = None
-        if pair is not None:
+        if pair is not None and q_pos.length and k_pos.length:
             rows = max(q_pos.rows, k_pos.rows)
-            sizes = (rows if rows > 1 else None, None, q_pos.length, k_pos.length)
+            sizes = (rows if rows > 1 else None, None, q_pos.length, k_pos.length + room)
             block_mask = create_block_mask(pair, *sizes, device=q_pos.coords.device)
         return _Plan(q_pos, k_pos, bias, block_mask)
 
@@ -60,11 +66,22 @@ class Flex(Backend):
             raise BackendError(
                 "flex has no attention dropout", given=f"dropout={dropout}", do="use backend='sdpa', or no dropout"
             )
+        if not q.shape[2] or not k.shape[2]:
+            return v.new_zeros(*q.shape[:3], v.shape[3])
+        room = self._room(k.shape[2], k.device)
+        if room:
+            k, v = (torch.nn.functional.pad(t, (0, 0, 0, room)) for t in (k, v))
         pair = pairs.placed(plan.bias if bias is None else bias, plan.q_pos, plan.k_pos)
+        if room:
+            pair = _clamped(pair, plan.k_pos.length)
         score_mod = None if pair is None else lambda score, b, h, i, j: score + pair(b, h, i, j).to(score.dtype)
         return self._kernel(q, k, v)(
             q, k, v, score_mod=score_mod, block_mask=plan.block_mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
         )
+
+    def _room(self, keys: int, device: torch.device) -> int:
+        """How many keys to add: torch 2.13's CPU kernel reads what it never wrote where a vector is half full."""
+        return -keys % VECTOR if self.compiled and device.type == "cpu" else 0
 
     def _kernel(self, q: Tensor, k: Tensor, v: Tensor):
 
@@ -88,6 +105,18 @@ class Flex(Backend):
                     do="install g++ (apt-get install g++), or use backend='sdpa'",
                 )
         return _compiled()
+
+
+def _clamped(pair: PairFunction | None, keys: int) -> PairFunction | None:
+    """`pair`, with every key past the last one read as the last: tables end there."""
+    return None if pair is None else lambda b, h, i, j: pair(b, h, i, j.clamp(max=keys - 1))
+
+
+def _within(pair: PairFunction | None, keys: int) -> PairFunction:
+    """What `pair` allows, of the keys that there are."""
+    if pair is None:
+        return lambda b, h, i, j: j < keys
+    return lambda b, h, i, j: (j < keys) & pair(b, h, i, j.clamp(max=keys - 1))
 
 
 def _uncompiled(*args, **options) -> Tensor:

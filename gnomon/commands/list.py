@@ -74,12 +74,16 @@ def _rows(shape: Any) -> list[dict[str, Any]]:
 def _acts_on(kind: "type[Encoding]") -> list[str]:
     from gnomon.encoding import Encoding
 
-    overridden = lambda hook: getattr(kind, hook) is not getattr(Encoding, hook)  # noqa: E731
+    def overridden(hook: str) -> bool:
+        return getattr(kind, hook) is not getattr(Encoding, hook)
+
     return [site for site, hooks in SITES.items() if any(map(overridden, hooks))]
 
 
 def _domain(domain: "Domain") -> dict[str, Any]:
-    bound = lambda value: value if math.isfinite(value) else None  # noqa: E731
+    def bound(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
     return {
         "lowest": bound(domain.lowest),
         "highest": bound(domain.highest),

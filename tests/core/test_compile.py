@@ -1,0 +1,89 @@
+"""torch.compile of a whole model: one graph, no recompilation for every new length, and the real compiler once."""
+
+import pytest
+import torch
+
+from gnomon import positions
+from gnomon.attention import Attention
+from gnomon.pairs import BIDIRECTIONAL, Mask
+from tests.core.common import HEADS, WIDTH, anywhere, every_variant, gap, label, make, model, normal, tokens, weigh
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled_before():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+class Counting:
+    """A compiler that runs the captured graph as it is, and counts the graphs."""
+
+    def __init__(self):
+        self.graphs = 0
+
+    def __call__(self, graph, inputs):
+        self.graphs += 1
+        return graph.forward
+
+
+DEFAULTS = [(name, options) for name, options in every_variant() if options in ({}, {"axes": 2})]
+OTHERS = [
+    ("learned", {"max_positions": 40, "beyond": "interpolate", "longest": 90}),
+    ("sinusoidal", {"convention": "tensor2tensor"}),
+    ("rope", {"pairing": "interleaved", "fraction": 0.5}),
+]
+
+
+@pytest.mark.parametrize("variant", DEFAULTS + OTHERS, ids=label)
+def test_one_graph_serves_every_length(variant):
+    """The first length is compiled as it is, the second for all; three lengths cost two compilations."""
+    name, options = variant
+    net, counting = model(make(name, **options)), Counting()
+    compiled = torch.compile(net, fullgraph=True, backend=counting)
+    for n in (11, 17, 23):
+        token, encoding = tokens(2, n), net.blocks[0].attention.encoding
+        pos = None if encoding.domain.axes in (None, 1) else anywhere(encoding, 1, n)
+        assert gap(compiled(token, pos), net(token, pos)) < 1e-12
+    assert counting.graphs <= 2
+
+
+@pytest.mark.parametrize("name, mask", [("t5", BIDIRECTIONAL), ("alibi", Mask(window=3))], ids=["t5", "alibi"])
+def test_other_masks(name, mask):
+    net, counting = model(make(name, causal=mask.causal), mask), Counting()
+    compiled = torch.compile(net, fullgraph=True, backend=counting)
+    for n in (11, 17, 23):
+        assert gap(compiled(tokens(2, n)), net(tokens(2, n))) < 1e-12
+    assert counting.graphs <= 2
+
+
+def test_positions_as_an_argument():
+    """Other positions of the same kind, other in each row, padded: no compilation for new numbers."""
+    net, counting = model(make("rope")), Counting()
+    compiled = torch.compile(net, fullgraph=True, backend=counting)
+    for seed in range(3):
+        pos = anywhere(make("rope"), 2, 9, seed)
+        assert gap(compiled(tokens(2, 9), pos), net(tokens(2, 9), pos)) < 1e-12
+    assert counting.graphs == 1
+    for lengths in ([9, 4], [7, 9], [2, 3]):
+        pos = positions.padded(torch.arange(9) < torch.tensor(lengths)[:, None])
+        assert gap(compiled(tokens(2, 9), pos), net(tokens(2, 9), pos)) < 1e-12
+    assert counting.graphs == 2
+
+
+def test_far_positions_stay_exact():
+    """A compiler may rewrite angles; at 10^7 in float32 the logits are those of the eager model."""
+    net = model(make("rope"), dtype=torch.float32)
+    compiled = torch.compile(net, fullgraph=True, backend=Counting())
+    pos = positions.sequence(9, 10_000_123)
+    assert gap(compiled(tokens(2, 9), pos), net(tokens(2, 9), pos)) < 1e-5
+
+
+def test_inductor():
+    """The real compiler, attention under rope at two lengths, near and far, in float32: rounding apart from eager."""
+    module = weigh(Attention(WIDTH, HEADS, make("rope"), kv_heads=3))
+    compiled = torch.compile(module, fullgraph=True)
+    with torch.no_grad():
+        for n, start in ((11, 0), (17, 10_000_123)):
+            x, pos = normal(2, n, WIDTH, dtype=torch.float32), positions.sequence(n, start)
+            assert gap(compiled(x, pos), module(x, pos)) < 1e-5
