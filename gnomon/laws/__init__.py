@@ -7,7 +7,8 @@ from gnomon.encoding import Encoding
 from gnomon.encodings import ENCODINGS, build, options_of
 from gnomon.errors import unknown
 from gnomon.laws.case import Case
-from gnomon.laws.suite import LAWS, Law, Outcome
+from gnomon.laws.law import Law, Outcome
+from gnomon.laws.suite import LAWS
 
 SEARCH = 20
 """How many seeds a counterexample is sought in."""

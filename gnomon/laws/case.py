@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from gnomon.attention import attend
 from gnomon.backends import Backend, Sdpa
 from gnomon.encoding import Encoding, Shape
 from gnomon.kv_cache import Cache
 from gnomon.pairs import Mask
-from gnomon.positions import Positions
+from gnomon.positions import Positions, sequence
 from gnomon.transformer import Transformer
 
 SHAPE = Shape(width=48, heads=6, head_dim=8, depth=2, causal=True)
@@ -67,6 +68,10 @@ class Case:
         """Random tokens `[rows, n]`."""
         return torch.randint(VOCABULARY, (rows, n), generator=self.generator(3))
 
+    def inputs(self, n: int = TOKENS) -> Tensor:
+        """Random token vectors `[b, n, w]`."""
+        return torch.randn(ROWS, n, SHAPE.width, generator=self.generator(6), dtype=torch.float64)
+
     def heads(self, n: int = TOKENS, kv_heads: int = KV_HEADS, dtype: torch.dtype = torch.float64) -> list[Tensor]:
         """Random q `[b, h, n, d]`, k and v `[b, g, n, d]`."""
         g, sizes = self.generator(4), (SHAPE.heads, kv_heads, kv_heads)
@@ -87,10 +92,35 @@ class Case:
         whole = torch.ones(rows, dtype=torch.bool) if domain.whole else torch.arange(rows) % 2 == 0
         return Positions(torch.where(whole[:, None, None], coords.floor(), coords))
 
+    def even(self) -> Positions:
+        """Evenly spaced positions inside the domain, on as many axes as the encoding takes."""
+        limits = self.encoding(self.shape).domain
+        start = max(limits.lowest, 3)
+        if limits.axes in (None, 1):
+            return sequence(TOKENS, int(start))
+        line = sequence(TOKENS, int(start)).coords
+        return Positions(line.expand(-1, -1, limits.axes))
+
     def room(self) -> float:
         """By how much `positions` may be moved without leaving the encoding's domain."""
         domain = self.encoding(self.shape).domain
         return (min(domain.highest, FAR) - max(domain.lowest, -FAR)) / 2
+
+    def everything(self, encoding: Encoding, x: Tensor, pos: Positions, dtype: torch.dtype = torch.float64) -> Tensor:
+        """All that an encoding gives: embeddings and attention of random heads, in one flat tensor."""
+        q, k, v = self.heads(x.shape[1], dtype=dtype)
+        out = attend(q, k, v, encoding, pos, mask=self.mask, backend=self.backend())
+        return torch.cat([encoding.embed(x, pos).flatten(), out.flatten()])
+
+    def decode(self, model: Transformer, tokens: Tensor, pos: Positions, split: list[int]) -> Tensor:
+        """The logits of a model that reads the tokens through a cache, in chunks of the sizes in `split`."""
+        cache = self.cache(TOKENS)
+        parts, start = [], 0
+        for size in split:
+            chunk = slice(start, start + size)
+            parts.append(model(tokens[:, chunk], pos.tokens(start, start + size), cache=cache))
+            start += size
+        return torch.cat(parts, dim=1)
 
 
 def weigh(module: nn.Module, generator: torch.Generator, std: float = 0.3) -> nn.Module:

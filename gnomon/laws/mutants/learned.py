@@ -1,0 +1,21 @@
+"""Mutants of learned positions: the ends of the table."""
+
+from dataclasses import replace
+
+from torch import Tensor
+
+from gnomon.encodings.learned import Learned
+from gnomon.laws.mutant import Mutant
+from gnomon.positions import Positions
+
+
+class _Silent(Learned):
+    """A position beyond the table is clamped without a word."""
+
+    def embed(self, x: Tensor, pos: Positions) -> Tensor:
+        return super().embed(x, replace(pos, coords=pos.coords.clamp(0, self.max_positions - 1)))
+
+
+MUTANTS = [
+    Mutant.of("learned: clamped silently", _Silent, "domain"),
+]

@@ -1,0 +1,37 @@
+"""Mutants of sinusoidal positions: where the positions come from."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from gnomon.encodings.sinusoidal import Sinusoidal
+from gnomon.laws.mutant import Mutant
+from gnomon.positions import Positions
+
+
+class _Bfloat16Positions(Sinusoidal):
+    """Positions are cast to the dtype of the activations, where bfloat16 counts to 256."""
+
+    def embed(self, x: Tensor, pos: Positions) -> Tensor:
+        return x + pos.only_placed(self.table(pos.anchored().to(x.dtype))).to(x.dtype)
+
+
+class _Arange(Sinusoidal):
+    """Positions are counted inside, whatever is asked for."""
+
+    def embed(self, x: Tensor, pos: Positions) -> Tensor:
+        return super().embed(x, _counted(pos))
+
+
+MUTANTS = [
+    Mutant.of(
+        "sinusoidal: arange inside", _Arange, "lowering", "cached", "packed", "padded", "matters", "precision", "half"
+    ),
+    Mutant.of("sinusoidal: positions in the dtype of x", _Bfloat16Positions, "half"),
+]
+
+
+def _counted(pos: Positions) -> Positions:
+    count = torch.arange(pos.length, dtype=torch.float64)[None, :, None]
+    return replace(pos, coords=count.expand_as(pos.coords))

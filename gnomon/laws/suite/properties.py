@@ -1,0 +1,49 @@
+"""Laws of properties: each holds where it is declared, and fails where it is not."""
+
+from dataclasses import replace
+
+import torch
+
+from gnomon.laws.case import ROWS, SHAPE, TOKENS, Case, gap
+from gnomon.laws.law import Outcome
+from gnomon.pairs import dense
+
+
+def translation(case: Case) -> Outcome:
+    """Moving every position by the same amount changes no output."""
+    model, tokens, pos = case.model(), case.tokens(), case.positions()
+    by = torch.rand(pos.axes, generator=case.generator(20), dtype=torch.float64).mul(case.room()).floor()
+    return Outcome(gap(model(tokens, pos.shifted(by.tolist())), model(tokens, pos)))
+
+
+def continuity(case: Case) -> Outcome:
+    """A small move of the positions makes a small change of the output."""
+    encoding = case.make()
+    if encoding.domain.whole:
+        return Outcome(0.0, reason="takes whole positions only")
+    model, tokens, step = case.model(), case.tokens(), 1e-9
+    pos = case.positions()
+    pos = replace(pos, coords=pos.coords.floor() + 1)
+    sign = torch.rand(pos.coords.shape, generator=case.generator(21)).sub(0.5).sign().to(torch.float64)
+    moved = replace(pos, coords=pos.coords + step * sign)
+    return Outcome(gap(model(tokens, moved), model(tokens, pos)), tolerance=1e5 * step)
+
+
+def cacheable(case: Case) -> Outcome:
+    """A lowered key stays right however the sequence goes on."""
+    encoding, pos = case.make(), case.positions()
+    k, half = case.heads()[1], TOKENS // 2
+    early = pos.tokens(0, half)
+    short = encoding.key(k[:, :, :half], encoding.prepare(early, early, torch.float64))
+    return Outcome(gap(short, encoding.key(k, encoding.prepare(pos, pos, torch.float64))[:, :, :half]))
+
+
+def content_free(case: Case) -> Outcome:
+    """The bias ignores queries and keys."""
+    encoding, pos = case.make(), case.positions()
+    q, k, _ = case.heads()
+    pair = [encoding.bias(a, b, pos, pos) for a, b in ((q, k), (q.flip(0), k.flip(0)))]
+    if pair[0] is None:
+        return Outcome(0.0)
+    first, second = [dense(p, ROWS, SHAPE.heads, TOKENS, TOKENS) for p in pair]
+    return Outcome(gap(first, second))

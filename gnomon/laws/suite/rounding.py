@@ -1,0 +1,39 @@
+"""Laws of low precision: positions cost no more accuracy than the model loses without them."""
+
+from dataclasses import replace
+
+import torch
+
+from gnomon.backends import Reference
+from gnomon.laws.case import SHAPE, TOKENS, Case, gap
+from gnomon.laws.law import Outcome
+from gnomon.laws.twins import Definition, Plain
+
+
+def precision(case: Case) -> Outcome:
+    """In float32, positions near 10^7 cost no more accuracy than no positions at all."""
+    return _precision(case, torch.float32, [0.0, 1e3, 1e5, 1e7])
+
+
+def half(case: Case) -> Outcome:
+    """In bfloat16, positions cost no more accuracy than no positions at all."""
+    return _precision(case, torch.bfloat16, [0.0, 257.0, 2049.0, 1e5])
+
+
+def _precision(case: Case, dtype: torch.dtype, starts: list[float]) -> Outcome:
+    """The error against the definition in float64, over the error that the model has without positions."""
+    limits, tokens, ratios = case.encoding(case.shape).domain, case.tokens(), []
+    scale = case.encoding(case.shape).scale(SHAPE.head_dim)
+    for start in starts:
+        if start + TOKENS > limits.highest:
+            continue
+        pos, errors = case.even().shifted(start), []
+        for make in (lambda: case.encoding(case.shape), lambda: Plain(scale)):
+            low = case.model(make(), dtype)
+            exact = replace(case, backend=Reference).model(Definition(make()))
+            with torch.no_grad():
+                for rounded, wide in zip(low.parameters(), exact.parameters(), strict=True):
+                    wide.copy_(rounded)
+            errors.append(gap(low(tokens, pos).to(torch.float64), exact(tokens, pos)))
+        ratios.append(errors[0] / errors[1])
+    return Outcome(max(ratios), tolerance=4.0)

@@ -1,0 +1,30 @@
+"""Twins of an encoding that a law compares it with: its definition alone, and its scale alone."""
+
+from torch import Tensor
+
+from gnomon.encoding import Encoding
+from gnomon.positions import Positions
+
+
+class Definition(Encoding):
+    """Another encoding by its definition alone: what is added is `absolute`; under Reference, logits are `score`."""
+
+    def __init__(self, encoding: Encoding):
+        super().__init__()
+        self.encoding = encoding
+        self.properties, self.domain = encoding.properties, encoding.domain
+        self.scale, self.score, self.value = encoding.scale, encoding.score, encoding.value
+
+    def embed(self, x: Tensor, pos: Positions) -> Tensor:
+        return x + self.encoding.absolute(pos)
+
+
+class Plain(Encoding):
+    """No positions, with another encoding's scale."""
+
+    def __init__(self, scale: float):
+        super().__init__()
+        self._scale = scale
+
+    def scale(self, head_dim: int) -> float:
+        return self._scale
