@@ -50,5 +50,5 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> OptionError:
     """The error for a name outside a known set; it suggests the nearest known one."""
     known = sorted(known)
     near = get_close_matches(name, known, n=1, cutoff=0.5)
-    do = f"did you mean {near[0]!r}?" if near else f"choose one of the {kind}s above"
+    do = f"did you mean {near[0]!r}?" if near else "choose one of those allowed" if known else "leave it out"
     return OptionError(f"unknown {kind} {name!r}", allowed=", ".join(known) or "none", do=do)

@@ -8,6 +8,7 @@ import pytest
 
 from gnomon import __version__
 from gnomon.commands import COMMANDS
+from gnomon.errors import unknown
 from tests.cli.processes import environment, process
 
 LOADED = "import sys; from gnomon.cli import main; main({!r}); print(*sys.modules, file=sys.stderr)"
@@ -80,3 +81,18 @@ def test_a_reader_that_leaves_is_no_error():
 
 def test_python_m_gnomon_is_gnomon():
     assert process("--version").out == f"gnomon {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "known", "said"),
+    [
+        ("option of T5", ["buckets", "max_distance"], "choose one of those allowed"),
+        ("command", ["list"], "choose one of those allowed"),
+        ("option of NoPE", [], "leave it out"),
+        ("option of T5", ["buckets", "bucket"], "did you mean 'bucket'?"),
+    ],
+)
+def test_what_to_do_about_an_unknown_name_reads_well_for_every_kind(kind, known, said):
+    error = unknown(kind, "bukket" if "mean" in said else "xyz", known)
+    assert error.do == said
+    assert str(error).startswith(f"unknown {kind} '")
