@@ -4,5 +4,5 @@ import sys
 
 from gnomon.cli import main
 
-if __name__ == "__main__":  # the lab's worker processes import this file again
+if __name__ == "__main__":
     sys.exit(main())
