@@ -5,7 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
 Phase = Literal["queued", "waiting", "start", "train", "measure", "stored", "finished", "diverged", "failed", "stopped"]
-ENDED = ("stored", "finished", "diverged", "failed", "stopped")
+DONE = ("stored", "finished")
+LOST = ("failed", "diverged", "stopped")
+ENDED = (*DONE, *LOST)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 
 class Interrupted(KeyboardInterrupt):
-    """The sweep was stopped after checkpoints; the same command goes on from there."""
+    """The sweep was stopped after checkpoints, `ended` runs having a record; the same command goes on from there."""
 
-    def __init__(self, done: int, total: int):
-        self.done, self.total = done, total
-        super().__init__(f"stopped with {done} of {total} runs done; the same command goes on where it stopped")
+    def __init__(self, ended: int, total: int):
+        self.ended, self.total = ended, total
+        super().__init__(f"stopped after {ended} of {total} runs; the same command goes on where it stopped")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -12,9 +13,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from gnomon.lab.events import ENDED, Event, Progress, Quiet
+from gnomon.lab.events import DONE, ENDED, LOST, Event, Progress, Quiet
 
 WORKING = ("start", "train", "measure")
+MARGIN = 4
+"""Columns left free at the right: a terminal writes ^C for Ctrl-C at the cursor, which must not start a new line there,
+or the next drawing begins a line too low and the header stays behind."""
+
 TRAINING_SHARE = 0.8
 """Share of a run that training takes, for the estimate of the time left; the rest is measuring."""
 
@@ -98,7 +103,8 @@ class LiveTable:
     def render(self) -> Table:
         """The table as it stands now."""
         seeds = len({event.seed for event in self.events.values()}) > 1
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, caption_justify="left", expand=True)
+        width = max(1, self.console.width - MARGIN)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, caption_justify="left", width=width)
         table.add_column("encoding", no_wrap=True, overflow="ellipsis", ratio=1)
         if seeds:
             table.add_column("seed", justify="right", no_wrap=True)
@@ -108,7 +114,7 @@ class LiveTable:
         table.add_column("", no_wrap=True, width=8)
         for event in self._visible():
             table.add_row(*_cells(event, seeds), style=STYLES.get(event.phase))
-        table.caption = Text(self._summary(), style="dim")
+        table.caption = Text(self._summary(width), style="dim")
         return table
 
     def _visible(self) -> list[Event]:
@@ -120,18 +126,22 @@ class LiveTable:
         shown = {event.hash for event in order[:room]}
         return [event for event in events if event.hash in shown]
 
-    def _summary(self) -> str:
+    def _summary(self, width: int) -> str:
+        """How many runs are done, lost, at work and to come, and the time: on one line where they fit."""
         events = list(self.events.values())
-        ended = sum(event.phase in ENDED for event in events)
-        working = sum(event.phase in WORKING for event in events)
-        elapsed = time.monotonic() - self.begun
+        phases = Counter(event.phase for event in events)
+        done, working = (sum(phases[phase] for phase in among) for among in (DONE, WORKING))
+        lost = {phase: phases[phase] for phase in LOST if phases[phase]}
+        to_come = len(events) - done - working - sum(lost.values())
+        parts = [f"{done} done", *(f"{count} {phase}" for phase, count in lost.items())]
+        counts = f"{len(events)} runs: {', '.join([*parts, f'{working} at work', f'{to_come} to come'])}"
         hidden = len(events) - len(self._visible())
-        counts = f"{len(events)} runs: {ended} done, {working} at work, {len(events) - ended - working} to come"
-        counts += f" ({hidden} not shown)" if hidden else ""
+        elapsed = time.monotonic() - self.begun
         made = sum(map(_share, events)) - self._stored
         todo = len(events) - self._stored
-        left = elapsed * (todo - made) / made if made > 0.05 else None
-        return f"{counts} · {clock(elapsed)}" + (f", about {clock(left)} left" if left else "")
+        left = elapsed * (todo - made) / made if made > 0.05 and "stopped" not in lost else None
+        took = clock(elapsed) + (f", about {clock(left)} left" if left else "") + (f" ({hidden} not shown)" if hidden else "")
+        return f"{counts} · {took}" if len(counts) + len(took) + 3 <= width else f"{counts}\n{took}"
 
 
 def sentence(event: Event) -> str:

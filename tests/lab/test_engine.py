@@ -87,7 +87,7 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(text: Path, tmp_path: Pat
     experiments = [toy(text, "t5", steps=200, seed=seed) for seed in range(2)]
     store = Store(tmp_path / "runs", create=True)
     listener = Listener("t5", lambda: os.kill(os.getpid(), signal.SIGTERM))
-    with pytest.raises(Interrupted, match="0 of 2 runs done; the same command goes on"):
+    with pytest.raises(Interrupted, match="after 0 of 2 runs; the same command goes on"):
         engine.run(experiments, store, 1, listener)
     assert store.hashes() == [] and listener.heard[-1].phase == "stopped" and workers() == []
     reached = step_of(store.checkpoint(experiments[0].hash), experiments[0].hash)

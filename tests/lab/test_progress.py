@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 from rich.console import Console
@@ -40,6 +41,66 @@ def test_a_row_fits_eighty_columns_and_shows_its_numbers():
     for shown in ("300/600", "2.012", "31k", "0:25", "train"):
         assert shown in row
     assert any("3 runs: 0 done, 1 at work, 2 to come" in line for line in lines)
+
+
+def test_only_runs_that_finished_are_done():
+    events = [Event(event.hash, event.label, 0, phase) for event, phase in zip(PLAN, ("stopped", "failed", "diverged"))]
+    assert "3 runs: 0 done, 1 failed, 1 diverged, 1 stopped, 0 at work, 0 to come" in live(24, events)
+    events[0] = Event(PLAN[0].hash, "rope", 0, "finished")
+    assert "3 runs: 1 done, 1 failed, 1 diverged, 0 at work, 0 to come" in live(24, events)
+    plan = [Event("a" * 16, "rope", 0, "stored"), Event("b" * 16, "t5", 0, "diverged", reason="nan"), PLAN[2]]
+    assert "3 runs: 1 done, 1 diverged, 0 at work, 1 to come" in live(24, [], plan)
+
+
+def test_what_a_stopped_run_has_left_is_not_guessed():
+    stopped = Event("a" * 16, "rope", 0, "stopped", 0, 600)
+    assert " left" not in live(24, [TRAIN, stopped, EVENTS[4]]).splitlines()[-1]
+
+
+def test_a_long_summary_breaks_between_runs_and_time():
+    plan = [Event(f"{i:016x}", f"encoding{i}", i, "queued", 0, 600) for i in range(300)]
+    phases = ("finished", "failed", "diverged", "stopped", "train")
+    events = [Event(event.hash, event.label, 0, phase, 1, 600) for event, phase in zip(plan, phases)]
+    lines = live(12, events, plan).splitlines()
+    assert lines[-2].startswith("300 runs: 1 done, 1 failed, 1 diverged, 1 stopped, 1 at work, 295 to come")
+    assert lines[-1].strip() == "0:00 (293 not shown)"
+    assert len(lines) <= 12 and max(map(len, lines)) <= 80
+
+
+def seen(output: str, width: int = 80) -> list[str]:
+    """The lines that a terminal shows of what was written to it."""
+    lines, row, column = [[" "] * width], 0, 0
+    for code, text in re.findall(r"\x1b\[[?]?([\d;]*[A-Za-z])|(.)", output, re.DOTALL):
+        if code == "2K":
+            lines[row] = [" "] * width
+        elif code.endswith("A"):
+            row -= int(code[:-1])
+        elif text == "\r":
+            column = 0
+        elif text:
+            if text == "\n" or column == width:
+                row, column = row + 1, 0
+                lines += [[" "] * width] if row == len(lines) else []
+            if text != "\n":
+                lines[row][column] = text
+                column += 1
+    return ["".join(line).rstrip() for line in lines]
+
+
+def test_ctrl_c_leaves_no_header_behind():
+    """A terminal echoes ^C where the cursor stands, also for someone who presses it twice."""
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
+    table = LiveTable(console)
+    table.begin(PLAN)
+    table.update(TRAIN)
+    for _ in range(2):
+        table._live.refresh()
+        console.file.write("^C^C")
+    table.update(Event("a" * 16, "rope", 0, "stopped", 0, 600))
+    table.end()
+    lines = seen(console.file.getvalue())
+    assert [line.split()[0] for line in lines if line.strip("─ ")] == ["encoding", "rope", "learned", "t5", "3", "0:00"]
+    assert "1 stopped" in " ".join(lines) and "^C" not in " ".join(lines)
 
 
 def test_runs_that_do_not_fit_are_counted_and_those_at_work_are_shown():
