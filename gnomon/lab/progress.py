@@ -140,7 +140,11 @@ class LiveTable:
         made = sum(map(_share, events)) - self._stored
         todo = len(events) - self._stored
         left = elapsed * (todo - made) / made if made > 0.05 and "stopped" not in lost else None
-        took = clock(elapsed) + (f", about {clock(left)} left" if left else "") + (f" ({hidden} not shown)" if hidden else "")
+        took = (
+            clock(elapsed)
+            + (f", about {clock(left)} left" if left else "")
+            + (f" ({hidden} not shown)" if hidden else "")
+        )
         return f"{counts} · {took}" if len(counts) + len(took) + 3 <= width else f"{counts}\n{took}"
 
 
