@@ -5,6 +5,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -18,9 +19,13 @@ from tests.report.fakes import record
 from tests.report.test_summary import FLAT, exact
 
 
-def luminance(colour):
+def linear(colour):
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+
+
+def luminance(colour):
+    red, green, blue = linear(colour)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -34,6 +39,71 @@ def test_colours_stand_out_from_the_paper(palette):
     assert all(contrast(colour, palette.paper) >= 3 for colour in palette.series)
     assert all(contrast(colour, palette.paper) >= 4.5 for colour in (palette.ink, palette.muted, palette.accent))
     assert len(palette.series) == len(VARIABLES.series)
+
+
+# Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
+SIGHTS = {
+    "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
+}
+XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
+
+
+def lab(colour, sight):
+    """CIE L*a*b* (D65) of what is seen of a colour."""
+    light = np.clip(np.array(SIGHTS[sight]) @ linear(colour), 0, 1)
+    parts = np.array(XYZ) @ light / np.array(XYZ).sum(axis=1)
+    x, y, z = np.where(parts > (6 / 29) ** 3, np.cbrt(parts), parts * (29 / 6) ** 2 / 3 + 4 / 29)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_lab():
+    assert lab("#ffffff", "all cones") == pytest.approx([100, 0, 0], abs=0.01)
+    assert lab("#ff0000", "all cones") == pytest.approx([53.24, 80.09, 67.20], abs=0.01)
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_ten_colours_are_told_apart_by_everyone(palette, sight):
+    """2.3 is a just noticeable difference of neighbouring patches; thin lines need several times that."""
+    for count, least in ((6, 19), (10, 14)):
+        seen = [lab(palette.colour(Look(index).hue), sight) for index in range(count)]
+        assert min(np.linalg.norm(one - other) for one, other in itertools.combinations(seen, 2)) >= least
+
+
+def test_ten_lines_differ_in_their_dashes_alone():
+    dashes = [Look(index).dash for index in range(10)]
+    assert len(set(map(str, dashes))) == 10
+    assert all(len(pattern) % 2 == 0 and sum(pattern) <= 26 for pattern in dashes), "a swatch shows a whole period"
+
+
+@pytest.mark.parametrize("kind", ["length", "position", "training"])
+def test_every_line_of_ten_is_named_and_dashed(kind):
+    """In greyscale too: the name at its end, joined to it, and a dash pattern of its own."""
+    runs = fakes.three_seeds()
+    summary = summarise(runs)
+    spec = {
+        "length": lambda: loss_by_length(summary, LIGHT),
+        "position": lambda: loss_by_position(summary, fakes.positions(runs), LIGHT),
+        "training": lambda: training_curves(summary, fakes.curves(runs), LIGHT),
+    }[kind]()
+    lines = [
+        layer for layer in every_layer(spec) if isinstance(layer.get("mark"), dict) and layer["mark"]["type"] == "line"
+    ]
+    assert lines
+    for line in lines:
+        scale = line["encoding"]["strokeDash"]["scale"]
+        assert len(scale["domain"]) == 10 and len(set(map(str, scale["range"]))) == 10
+    named = {row["label"] for row in spec["datasets"]["ends"]}
+    assert named | {"learned"} == set(fakes.PROFILES)
+
+
+def every_layer(spec):
+    yield spec
+    for layer in spec.get("layer", ()):
+        yield from every_layer(layer)
 
 
 def test_no_two_series_look_alike_even_without_colour():
