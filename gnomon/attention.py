@@ -120,19 +120,16 @@ def attend_by(
 ) -> Tensor:
     """Attention of one layer by the plan of the forward pass; k and v are those of the new tokens."""
     encoding, backend = plan.encoding, plan.backend
-    raw, scale = q, encoding.scale(q.shape[-1])
+    projected, scale = q, encoding.scale(q.shape[-1])
     if backend.lowers:
         q = encoding.query(q, plan.query)
         if not plan.on_read:
             k = encoding.key(k, plan.key)
     k, v = (NoCache() if cache is None else cache).store(layer, k, v)
-    bias = None
-    if backend.lowers:
-        if Property.CONTENT_FREE not in encoding.properties:
-            bias = encoding.bias(raw, k, plan.q_pos, plan.k_pos)
-        if plan.on_read:
-            k = encoding.key(k, plan.key)
-    return backend.attend(plan.backend_plan, q, k, v, bias, scale, dropout)
+    raw = None if Property.CONTENT_FREE in encoding.properties else (projected, k)
+    if backend.lowers and plan.on_read:
+        k = encoding.key(k, plan.key)
+    return backend.attend(plan.backend_plan, q, k, v, raw, scale, dropout)
 
 
 class Attention(nn.Module):

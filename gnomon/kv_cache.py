@@ -1,11 +1,12 @@
 """The keys and values of the tokens that came before, with their positions."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from jaxtyping import Float
 from torch import Tensor
 
-from gnomon.errors import OptionError
+from gnomon.errors import OptionError, PositionError
 from gnomon.positions import Positions
 
 
@@ -23,6 +24,15 @@ class NoCache:
         return k, v
 
 
+FIELDS: dict[str, Callable[[Positions], Tensor]] = {
+    "coords": lambda pos: pos.coords,
+    "index": Positions.turns,
+    "segment": Positions.segments,
+    "placed": Positions.has_place,
+}
+"""What positions say of each token, said also where the field is absent."""
+
+
 class Cache:
     """Room for `capacity` tokens in each layer, taken at the first call and written in place.
 
@@ -36,8 +46,8 @@ class Cache:
         self.capacity = capacity
         self.length = 0
         """Tokens held before the current call; it moves on when the call's positions have been given to `extend`."""
-        self._positions: Positions | None = None
         self._begin = 0
+        self._fields: dict[str, Tensor] = {}
         self._layers: dict[int, tuple[Tensor, Tensor]] = {}
 
     def extend(self, pos: Positions) -> tuple[Positions, Positions]:
@@ -52,10 +62,34 @@ class Cache:
                 allowed=f"{self.capacity} in all",
                 do="make a Cache of larger capacity",
             )
-        new = _following(pos, self.length)
-        self._positions = new if self._positions is None else self._positions.append(new)
-        self._begin, self.length = self.length, self.length + pos.length
-        return new, self._positions
+        held = self._fields.get("coords")
+        if held is not None and (
+            held.shape[2] != pos.axes or (held.shape[0] != pos.rows and 1 not in (held.shape[0], pos.rows))
+        ):
+            raise PositionError(
+                "pieces of one sequence need the same axes, and the same rows or one for all",
+                given=f"{held.shape[0]} rows on {held.shape[2]} axes, then {pos.rows} rows on {pos.axes} axes",
+            )
+        new, begin = _following(pos, self.length), self.length
+        self._begin, self.length = begin, begin + pos.length
+        for name in FIELDS:
+            self._write(name, new)
+        if begin == 0:
+            return new, new
+        return new, Positions(**{name: room[:, : self.length] for name, room in self._fields.items()})
+
+    def _write(self, name: str, new: Positions) -> None:
+        """Write one field of the new tokens' positions in place, so that one compiled step serves every length."""
+        if getattr(new, name) is None and name not in self._fields:
+            return
+        field, room = FIELDS[name](new), self._fields.get(name)
+        if room is None:
+            room = FIELDS[name](Positions(new.coords.new_zeros(1, self.capacity, new.axes))).clone()
+        rows = max(room.shape[0], field.shape[0])
+        if rows > room.shape[0]:
+            room = room.expand(rows, *room.shape[1:]).clone()
+        room[:, self._begin : self.length] = field
+        self._fields[name] = room
 
     def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """Write the new tokens' keys `[b, g, n, d]` and values; all keys and values of the layer so far."""

@@ -107,6 +107,12 @@ class Positions:
         """The tokens `start` to `stop - 1` of every row."""
         return replace(self._each(lambda field: field[:, start:stop]), turn=self.turn + start)
 
+    def stretched(self, n: int) -> "Positions":
+        """The same tokens, the last one repeated up to `n` tokens; for what a mask hides."""
+        more = n - self.length
+        repeat = self._each(lambda field: torch.cat([field, field[:, -1:].expand(-1, more, *field.shape[2:])], dim=1))
+        return replace(repeat, step=self.step if more == 0 else None)
+
     def row(self, which: Tensor) -> "Positions":
         """The rows of the batch that `which` `[m]` int64 names, in that order; what all rows share stays shared."""
         return self._each(lambda field: field if field.shape[0] == 1 else field[which])
@@ -148,12 +154,12 @@ def sequence(n: int, start: float | Sequence[float] | Tensor = 0, *, device=None
     """
     if n < 0:
         raise PositionError("a sequence needs a length", given=n, allowed="0 or more")
-    if isinstance(start, int | float) and not math.isfinite(start):
+    if isinstance(start, float) and not math.isfinite(start):
         raise PositionError("positions are real numbers", given=start, do="give a finite start")
-    first = torch.as_tensor(start, dtype=torch.float64, device=device).reshape(-1, 1, 1)
     count = torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
-    whole = isinstance(start, int | float) and start == int(start)
-    return Positions(first + count, turn=int(start) if whole else 0, step=1.0)
+    if not isinstance(start, int | float):
+        return Positions(torch.as_tensor(start, dtype=torch.float64, device=device).reshape(-1, 1, 1) + count, step=1.0)
+    return Positions(count + start, turn=int(start) if start == int(start) else 0, step=1.0)
 
 
 def packed(lengths: Sequence[int], *, restart: bool = True, device=None) -> Positions:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gnomon.encoding import Encoding
-from gnomon.pairs import Mask, PairFunction
+from gnomon.pairs import Mask
 from gnomon.positions import Positions
 
 
@@ -25,10 +25,17 @@ class Backend(ABC):
 
     @abstractmethod
     def attend(
-        self, plan: Any, q: Tensor, k: Tensor, v: Tensor, bias: PairFunction | None, scale: float, dropout: float
+        self,
+        plan: Any,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        raw: tuple[Tensor, Tensor] | None,
+        scale: float,
+        dropout: float,
     ) -> Tensor:
         """`[b, h, i, d_v]` from q `[b, h, i, d]`, k `[b, g, j, d]`, v `[b, g, j, d_v]`; h is a multiple of g.
 
-        `bias` is that of an encoding whose bias reads q and k; `dropout` is the probability with which a weight is
-        dropped. A query that sees no key receives zeros.
+        `raw` are queries and keys as projected where the encoding's bias reads them, None where it is content-free;
+        `dropout` is the probability with which a weight is dropped. A query that sees no key receives zeros.
         """

@@ -16,21 +16,31 @@ from gnomon.errors import BackendError
 from gnomon.pairs import Mask, PairFunction
 from gnomon.positions import Positions
 
+SHORTEST = 16
+"""Tokens that the CPU kernel handles at once, in float32."""
+KERNELS = 2**16
+"""More than a process will compile."""
+
 
 @dataclass(frozen=True)
 class _Plan:
+    encoding: Encoding
     q_pos: Positions
     k_pos: Positions
     bias: PairFunction | None
+    """That of a content-free encoding."""
     block_mask: object
-
-
-VECTOR = 16
-"""Keys that the CPU kernel handles at once, in float32."""
+    q_room: int
+    """Queries to add, and keys, so that the kernel meets few different lengths."""
+    k_room: int
 
 
 class Flex(Backend):
     """`torch.nn.attention.flex_attention`, compiled; on CPU it needs a C++ compiler and has no backward pass.
+
+    On CPU a kernel is compiled for one shape, and lengths are padded to powers of two: torch 2.13 names the sizes of a
+    kernel for all lengths so that some of them collide (a C++ error), and reads what it never wrote where a vector is
+    half full. Blocks of nothing but padding are skipped.
 
     `compiled=False` runs its eager form, in O(n^2) memory and in any precision: for laws in float64, not for work.
     """
@@ -45,78 +55,88 @@ class Flex(Backend):
     ) -> _Plan:
         from torch.nn.attention.flex_attention import create_block_mask
 
+        device, queries, keys = q_pos.coords.device, q_pos.length, k_pos.length
+        pair = mask.pair(q_pos, k_pos)
+        q_room, k_room = self._room(queries, device), self._room(keys, device)
+        if q_room or k_room:
+            q_pos, k_pos = q_pos.stretched(queries + q_room), k_pos.stretched(keys + k_room)
+            pair = pairs.both(_within(queries, keys, device), mask.pair(q_pos, k_pos))
         bias = None
         if Property.CONTENT_FREE in encoding.properties:
-            empty = torch.empty(0, device=q_pos.coords.device)
-            bias = encoding.bias(empty, empty, q_pos, k_pos)
-        pair, room = mask.pair(q_pos, k_pos), self._room(k_pos.length, q_pos.coords.device)
-        if room:
-            pair = _within(pair, k_pos.length)
+            empty = torch.empty(0, device=device)
+            bias = pairs.placed(encoding.bias(empty, empty, q_pos, k_pos), q_pos, k_pos)
         block_mask = None
-        if pair is not None and q_pos.length and k_pos.length:
+        if pair is not None and queries and keys:
             rows = max(q_pos.rows, k_pos.rows)
-            sizes = (rows if rows > 1 else None, None, q_pos.length, k_pos.length + room)
-            block_mask = create_block_mask(pair, *sizes, device=q_pos.coords.device)
-        return _Plan(q_pos, k_pos, bias, block_mask)
+            sizes = (rows if rows > 1 else None, None, q_pos.length, k_pos.length)
+            block_mask = create_block_mask(pair, *sizes, device=device)
+        return _Plan(encoding, q_pos, k_pos, bias, block_mask, q_room, k_room)
 
     def attend(
-        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, bias: PairFunction | None, scale: float, dropout: float
+        self,
+        plan: _Plan,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        raw: tuple[Tensor, Tensor] | None,
+        scale: float,
+        dropout: float,
     ) -> Tensor:
         if dropout:
             raise BackendError(
                 "flex has no attention dropout", given=f"dropout={dropout}", do="use backend='sdpa', or no dropout"
             )
-        if not q.shape[2] or not k.shape[2]:
+        queries = q.shape[2]
+        if not queries or not k.shape[2]:
             return v.new_zeros(*q.shape[:3], v.shape[3])
-        room = self._room(k.shape[2], k.device)
-        if room:
-            k, v = (torch.nn.functional.pad(t, (0, 0, 0, room)) for t in (k, v))
-        pair = pairs.placed(plan.bias if bias is None else bias, plan.q_pos, plan.k_pos)
-        if room:
-            pair = _clamped(pair, plan.k_pos.length)
+        self._check(q, k, v)
+        q, k, v = _padded(q, plan.q_room), _padded(k, plan.k_room), _padded(v, plan.k_room)
+        pair = plan.bias
+        if raw is not None:
+            content = _padded(raw[0], plan.q_room), _padded(raw[1], plan.k_room)
+            pair = pairs.placed(plan.encoding.bias(*content, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
         score_mod = None if pair is None else lambda score, b, h, i, j: score + pair(b, h, i, j).to(score.dtype)
-        return self._kernel(q, k, v)(
+        kernel = _compiled(dynamic=None if q.is_cuda else False) if self.compiled else _uncompiled
+        out = kernel(
             q, k, v, score_mod=score_mod, block_mask=plan.block_mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
         )
+        return out[:, :, :queries]
 
-    def _room(self, keys: int, device: torch.device) -> int:
-        """How many keys to add: torch 2.13's CPU kernel reads what it never wrote where a vector is half full."""
-        return -keys % VECTOR if self.compiled and device.type == "cpu" else 0
+    def _room(self, length: int, device: torch.device) -> int:
+        """How many tokens to add for the next power of two."""
+        if not self.compiled or device.type != "cpu" or not length:
+            return 0
+        return max(SHORTEST, 1 << (length - 1).bit_length()) - length
 
-    def _kernel(self, q: Tensor, k: Tensor, v: Tensor):
-
-        if not self.compiled:
-            return _uncompiled
-        if q.device.type == "cpu":
-            if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
-                raise BackendError(
-                    "flex has no backward pass on CPU",
-                    given="inputs that require a gradient",
-                    do="train with backend='sdpa', or run under torch.no_grad()",
-                )
-            if q.dtype == torch.float64:
-                raise BackendError(
-                    "flex computes in 16 or 32 bits on CPU", given="float64", do="use backend='sdpa' or 'reference'"
-                )
-            if not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
-                raise BackendError(
-                    "flex compiles its kernel on CPU and needs a C++ compiler",
-                    given="no g++, no clang++, no $CXX",
-                    do="install g++ (apt-get install g++), or use backend='sdpa'",
-                )
-        return _compiled()
-
-
-def _clamped(pair: PairFunction | None, keys: int) -> PairFunction | None:
-    """`pair`, with every key past the last one read as the last: tables end there."""
-    return None if pair is None else lambda b, h, i, j: pair(b, h, i, j.clamp(max=keys - 1))
+    def _check(self, q: Tensor, k: Tensor, v: Tensor) -> None:
+        if not self.compiled or q.device.type != "cpu":
+            return
+        if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+            raise BackendError(
+                "flex has no backward pass on CPU",
+                given="inputs that require a gradient",
+                do="train with backend='sdpa', or run under torch.no_grad()",
+            )
+        if q.dtype == torch.float64:
+            raise BackendError(
+                "flex computes in 16 or 32 bits on CPU", given="float64", do="use backend='sdpa' or 'reference'"
+            )
+        if not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
+            raise BackendError(
+                "flex compiles its kernel on CPU and needs a C++ compiler",
+                given="no g++, no clang++, no $CXX",
+                do="install g++ (apt-get install g++), or use backend='sdpa'",
+            )
 
 
-def _within(pair: PairFunction | None, keys: int) -> PairFunction:
-    """What `pair` allows, of the keys that there are."""
-    if pair is None:
-        return lambda b, h, i, j: j < keys
-    return lambda b, h, i, j: (j < keys) & pair(b, h, i, j.clamp(max=keys - 1))
+def _padded(t: Tensor, room: int) -> Tensor:
+    return torch.nn.functional.pad(t, (0, 0, 0, room)) if room else t
+
+
+def _within(queries: int, keys: int, device: torch.device) -> PairFunction:
+    """The queries and keys that there are; their number is a tensor, so that the kernel is the same for any."""
+    limits = torch.tensor([queries, keys], device=device)
+    return lambda b, h, i, j: (i < limits[0]) & (j < limits[1])
 
 
 def _uncompiled(*args, **options) -> Tensor:
@@ -128,8 +148,17 @@ def _uncompiled(*args, **options) -> Tensor:
 
 
 @functools.cache
-def _compiled():
+def _compiled(dynamic: bool | None):
     from torch.nn.attention.flex_attention import flex_attention
 
-    # fullgraph: past the recompilation limit it raises instead of running eagerly at twenty times the cost.
-    return torch.compile(flex_attention, fullgraph=True)
+    # fullgraph: past a limit it raises instead of running eagerly at twenty times the cost.
+    compiled = torch.compile(flex_attention, fullgraph=True, dynamic=dynamic)
+
+    def kernel(*args, **options) -> Tensor:
+        if torch.compiler.is_compiling():
+            return compiled(*args, **options)
+        # dynamo's limit of eight is meant for one function; this one stands for as many kernels as there are encodings.
+        with torch._dynamo.config.patch(recompile_limit=KERNELS, accumulated_recompile_limit=KERNELS):
+            return compiled(*args, **options)
+
+    return kernel

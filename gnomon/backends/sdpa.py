@@ -15,6 +15,7 @@ from gnomon.positions import Positions
 
 @dataclass(frozen=True)
 class _Plan:
+    encoding: Encoding
     q_pos: Positions
     k_pos: Positions
     heads: int
@@ -43,7 +44,7 @@ class Sdpa(Backend):
         square = mask.square(q_pos, k_pos)
         empty = torch.empty(0, device=q_pos.coords.device)
         bias = encoding.bias(empty, empty, q_pos, k_pos) if content_free else None
-        plan = _Plan(q_pos, k_pos, heads, square and bias is None and content_free, None, None, None)
+        plan = _Plan(encoding, q_pos, k_pos, heads, square and bias is None and content_free, None, None, None)
         if bias is not None and square and _even(encoding, q_pos, k_pos):
             return replace(plan, table=_table(encoding, q_pos, heads, dtype))
         if not plan.square:
@@ -55,7 +56,14 @@ class Sdpa(Backend):
         return replace(plan, bias=_masked(bias, plan.allowed))
 
     def attend(
-        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, bias: PairFunction | None, scale: float, dropout: float
+        self,
+        plan: _Plan,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        raw: tuple[Tensor, Tensor] | None,
+        scale: float,
+        dropout: float,
     ) -> Tensor:
         options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
         if plan.square:
@@ -64,8 +72,10 @@ class Sdpa(Backend):
             view = _view(plan.table, q.shape[2], k.shape[2])
             return scaled_dot_product_attention(q.flip(2), k, v, attn_mask=view, **options).flip(2)
         attn_mask = plan.allowed if plan.bias is None else plan.bias
-        if bias is not None:
-            pair = pairs.placed(bias, plan.q_pos, plan.k_pos)
+        pair = None
+        if raw is not None:
+            pair = pairs.placed(plan.encoding.bias(*raw, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
+        if pair is not None:
             attn_mask = _masked(self._dense(plan, pair, q.shape[0]).to(q.dtype), plan.allowed)
         if attn_mask is not None:
             attn_mask = attn_mask.expand(-1, -1, q.shape[2], k.shape[2])

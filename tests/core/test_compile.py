@@ -5,6 +5,7 @@ import torch
 
 from gnomon import positions
 from gnomon.attention import Attention
+from gnomon.kv_cache import Cache
 from gnomon.pairs import BIDIRECTIONAL, Mask
 from tests.core.common import HEADS, WIDTH, anywhere, every_variant, gap, label, make, model, normal, tokens, weigh
 
@@ -69,6 +70,18 @@ def test_positions_as_an_argument():
         pos = positions.padded(torch.arange(9) < torch.tensor(lengths)[:, None])
         assert gap(compiled(tokens(2, 9), pos), net(tokens(2, 9), pos)) < 1e-12
     assert counting.graphs == 2
+
+
+def test_decoding_is_not_compiled_again_for_every_token():
+    """Twelve tokens one by one after a prompt: a graph for the prompt and a few for steps, not one a step."""
+    net, counting, token = model(make("rope")), Counting(), tokens(2, 16)
+    compiled = torch.compile(net, fullgraph=True, backend=counting)
+    cache, parts = Cache(16), []
+    with torch.no_grad():
+        for start, stop in [(0, 4), *((i, i + 1) for i in range(4, 16))]:
+            parts.append(compiled(token[:, start:stop], cache=cache))
+        assert gap(torch.cat(parts, dim=1), net(token)) < 1e-12
+    assert counting.graphs <= 5
 
 
 def test_far_positions_stay_exact():

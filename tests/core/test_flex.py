@@ -13,6 +13,7 @@ from torch._dynamo.utils import counters
 from gnomon import positions
 from gnomon.attention import attend
 from gnomon.backends import Flex
+from gnomon.encodings import ENCODINGS
 from gnomon.errors import BackendError
 from gnomon.pairs import CAUSAL
 from tests.core.common import anywhere, gap, heads, make, weigh
@@ -56,6 +57,25 @@ def test_another_call_compiles_nothing():
     for seed in range(3):
         assert differ(make("alibi"), 13, positions.sequence(13, 100 * seed), seed) < 1e-5
     assert graphs() == before
+
+
+@needs_compiler
+def test_every_encoding_at_several_lengths_and_few_compilations():
+    """Three kernels (none, T5's, ALiBi's), each compiled for lengths to 16 and to 32."""
+    before = graphs()
+    for name in ENCODINGS:
+        encoding = weigh(make(name))
+        for n in (11, 17, 30):
+            assert differ(encoding, n, positions.sequence(n, 5)) < 1e-5, (name, n)
+    assert graphs() - before <= 6
+
+
+@needs_compiler
+def test_more_kernels_than_dynamo_recompiles_for():
+    """A process that compares encodings has many kernels; torch's limit on recompiling one function is not theirs."""
+    with torch._dynamo.config.patch(recompile_limit=2):
+        for name in ("none", "t5", "alibi"):
+            assert differ(weigh(make(name)), 11, positions.sequence(11)) < 1e-5
 
 
 @needs_compiler
