@@ -11,6 +11,10 @@ from gnomon.pairs import Mask
 from gnomon.positions import Positions
 
 
+Raw = tuple[Tensor, Tensor]
+"""Queries and keys as projected."""
+
+
 class Backend(ABC):
     """One way to compute softmax(logits) @ values."""
 
@@ -25,14 +29,7 @@ class Backend(ABC):
 
     @abstractmethod
     def attend(
-        self,
-        plan: Any,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        raw: tuple[Tensor, Tensor] | None,
-        scale: float,
-        dropout: float,
+        self, plan: Any, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
         """`[b, h, i, d_v]` from q `[b, h, i, d]`, k `[b, g, j, d]`, v `[b, g, j, d_v]`; h is a multiple of g.
 

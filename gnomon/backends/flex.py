@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gnomon import pairs
-from gnomon.backends.backend import Backend
+from gnomon.backends.backend import Backend, Raw
 from gnomon.encoding import Encoding, Property
 from gnomon.errors import BackendError
 from gnomon.pairs import Mask, PairFunction
@@ -73,14 +73,7 @@ class Flex(Backend):
         return _Plan(encoding, q_pos, k_pos, bias, block_mask, q_room, k_room)
 
     def attend(
-        self,
-        plan: _Plan,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        raw: tuple[Tensor, Tensor] | None,
-        scale: float,
-        dropout: float,
+        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
         if dropout:
             raise BackendError(

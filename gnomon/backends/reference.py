@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gnomon.backends.backend import Backend
+from gnomon.backends.backend import Backend, Raw
 from gnomon.encoding import Encoding
 from gnomon.pairs import Mask, dense
 from gnomon.positions import Positions
@@ -34,14 +34,7 @@ class Reference(Backend):
         return _Plan(encoding, q_pos, k_pos, allowed)
 
     def attend(
-        self,
-        plan: _Plan,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        raw: tuple[Tensor, Tensor] | None,
-        scale: float,
-        dropout: float,
+        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
         # In 16 bits a definition would be its own rounding; under autocast it would be in 16 bits.
         with torch.autocast(q.device.type, enabled=False):

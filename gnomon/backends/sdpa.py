@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from gnomon import pairs
-from gnomon.backends.backend import Backend
+from gnomon.backends.backend import Backend, Raw
 from gnomon.encoding import Encoding, Property
 from gnomon.pairs import Mask, PairFunction, dense
 from gnomon.positions import Positions
@@ -56,14 +56,7 @@ class Sdpa(Backend):
         return replace(plan, bias=_masked(bias, plan.allowed))
 
     def attend(
-        self,
-        plan: _Plan,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        raw: tuple[Tensor, Tensor] | None,
-        scale: float,
-        dropout: float,
+        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
         options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
         if plan.square:

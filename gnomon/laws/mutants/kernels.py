@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from gnomon.backends import Sdpa
+from gnomon.backends.backend import Raw
 from gnomon.backends.sdpa import _Plan as SdpaPlan
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.t5 import T5
@@ -16,14 +17,7 @@ class _Tiled(Sdpa):
     """Grouped key heads are tiled (0 1 2 0 1 2) where they should be repeated (0 0 1 1 2 2)."""
 
     def attend(
-        self,
-        plan: SdpaPlan,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        raw: tuple[Tensor, Tensor] | None,
-        scale: float,
-        dropout: float,
+        self, plan: SdpaPlan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
         group = q.shape[1] // k.shape[1]
         return super().attend(plan, q, k.repeat(1, group, 1, 1), v.repeat(1, group, 1, 1), raw, scale, dropout)
@@ -33,14 +27,7 @@ class _MasksByNumber(Sdpa):
     """What is not allowed gets a large negative number, so a query that sees nothing averages everything."""
 
     def attend(
-        self,
-        plan: SdpaPlan,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        raw: tuple[Tensor, Tensor] | None,
-        scale: float,
-        dropout: float,
+        self, plan: SdpaPlan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
         if plan.allowed is not None:
             hidden = torch.where(plan.allowed, 0.0 if plan.bias is None else plan.bias, -1e9).to(q.dtype)
