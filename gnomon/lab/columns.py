@@ -23,6 +23,8 @@ RUNS = {
     "loss": "DOUBLE",
     "loss_se": "DOUBLE",
     "bits_per_byte": "DOUBLE",
+    "unigram_loss": "DOUBLE",
+    "learned": "BOOLEAN",
     "reach": "BIGINT",
     "reach_censored": "BOOLEAN",
     "parameters": "BIGINT",

@@ -11,6 +11,9 @@ from gnomon.errors import OptionError
 TOLERANCE = 0.1
 """Nats that a loss may lie above that at the training length and still count as holding."""
 
+PIECE = 2**24
+"""Bytes counted at once: NumPy widens each of them to eight."""
+
 SINGLE = 16
 """Positions at the start of a window that are never averaged: there the loss falls steeply."""
 
@@ -50,6 +53,37 @@ def mean(values: np.ndarray) -> Mean:
     values = np.asarray(values, dtype=np.float64)
     se = float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
     return Mean(float(values.mean()), se, len(values))
+
+
+def unigram(train: Sequence[bytes], scored: Sequence[bytes]) -> float | None:
+    """The loss on `scored`, in nats per byte, of a model that knows only how often each byte occurs in `train`.
+
+    Every byte counts once more than it occurs, so that one which `train` lacks has a loss. None without a byte to
+    score.
+    """
+    known, asked = _occurrences(train), _occurrences(scored)
+    if not asked.sum():
+        return None
+    known += 1
+    return float(asked @ (np.log(known.sum()) - np.log(known)) / asked.sum())
+
+
+def unigram_loss(record: Mapping[str, Any]) -> float | None:
+    """That loss on the text that the run was measured on; None where its record does not say, as older ones do not."""
+    losses = (record.get("data") or {}).get("unigram_loss") or {}
+    return losses.get((record["experiment"].get("measure") or {}).get("part"))
+
+
+def learned(record: Mapping[str, Any], tolerance: float = TOLERANCE) -> bool | None:
+    """Whether the paired loss at the training length is more than `tolerance` below that of byte frequencies.
+
+    A run of which that is not so could forget all it knows and still count as holding, so it has no reach. None where
+    one of the two losses is not known.
+    """
+    baseline = unigram_loss(record)
+    here = [row for row in record["lengths"] if row["length"] == record["experiment"]["training"]["length"]]
+    loss = here[0].get("paired_loss") if here else None
+    return None if baseline is None or loss is None else loss < baseline - tolerance
 
 
 def bits(nats: float) -> float:
@@ -109,3 +143,12 @@ def reach(lengths: Sequence[Mapping[str, Any]], training_length: int, tolerance:
             return Reach(holds, censored=False)
         holds = entry["length"]
     return Reach(holds, censored=True)
+
+
+def _occurrences(documents: Sequence[bytes]) -> np.ndarray:
+    """How often each byte occurs, `[256]`."""
+    counts = np.zeros(256, dtype=np.int64)
+    for document in documents:
+        for first in range(0, len(document), PIECE):
+            counts += np.bincount(np.frombuffer(document[first : first + PIECE], dtype=np.uint8), minlength=256)
+    return counts

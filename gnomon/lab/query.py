@@ -13,7 +13,7 @@ import pyarrow
 
 from gnomon.errors import OptionError, UserError
 from gnomon.lab.columns import CURVE, LENGTHS, POSITIONS, RUNS, schema
-from gnomon.lab.measures import reach
+from gnomon.lab.measures import learned, reach, unigram_loss
 from gnomon.lab.store import Store
 
 VIEWS = ("runs", "lengths", "positions", "curves")
@@ -42,8 +42,8 @@ def summary(store: Store) -> Table:
     """A row a run: loss in range and reach, and what it cost."""
     return ask(
         store,
-        """select label, seed, status, training_length, loss, loss_se, bits_per_byte, reach, reach_censored,
-                  parameters, ms_per_step, peak_memory_bytes, hash, reason
+        """select label, seed, status, training_length, loss, loss_se, bits_per_byte, unigram_loss, learned,
+                  reach, reach_censored, parameters, ms_per_step, peak_memory_bytes, hash, reason
            from runs order by label, seed, hash""",
     )
 
@@ -101,7 +101,7 @@ def _listed(files: list[Path]) -> str:
 
 
 def run_row(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of the view `runs`: loss and reach are those at the training length."""
+    """The row of the view `runs`: loss and reach are those at the training length; without learning, no reach."""
     experiment, cost = record["experiment"], record["cost"]
     training_length = experiment["training"]["length"]
     at = next((e for e in record["lengths"] if e["length"] == training_length), {})
@@ -109,6 +109,8 @@ def run_row(record: Mapping[str, Any]) -> dict[str, Any]:
         holds = reach(record["lengths"], training_length)
     except OptionError:
         holds = None
+    knows = learned(record)
+    holds = None if knows is False else holds
     values = {
         **{key: record[key] for key in ("hash", "label", "status", "reason", "started", "finished")},
         **{key: experiment[key] for key in ("encoding", "seed")},
@@ -118,6 +120,8 @@ def run_row(record: Mapping[str, Any]) -> dict[str, Any]:
         **{key: experiment["training"][key] for key in ("steps", "batch", "learning_rate")},
         "training_length": training_length,
         **{key: at.get(key) for key in ("loss", "loss_se", "bits_per_byte")},
+        "unigram_loss": unigram_loss(record),
+        "learned": knows,
         "reach": holds.length if holds else None,
         "reach_censored": holds.censored if holds else None,
         "parameters": record["parameters"]["total"],

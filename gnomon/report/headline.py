@@ -1,6 +1,7 @@
 """The findings in words, computed from the numbers: which encodings hold past the training length, and which do not.
 
-A reach never stands without the loss in range: a model that has learned nothing has nothing to lose at any length.
+A reach never stands without the loss in range, and a model that has learned no more than how often each byte occurs
+has none: it has nothing to lose at any length.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,10 +35,13 @@ def headline(summary: Summary) -> Headline:
     longer = [series for series in judged if _asked_beyond(series)]
     findings = [Finding(_fate(series), series) for series in longer if not series.holds or series.reach.spread]
     findings += [Finding(_unmeasured(series), series) for series in judged if longer and series not in longer]
-    findings += [Finding(_unjudged(series), series) for series in summary.done if not series.reach]
+    findings += [Finding(_unlearned(series), series) for series in summary.done if series.unlearned]
+    findings += [
+        Finding(_unjudged(series), series) for series in summary.done if not series.reach and not series.unlearned
+    ]
     findings += [Finding(_lost(series), series) for series in summary.series if series.lost]
     if judged:
-        findings += [Finding(text) for text in (_lowest(summary, judged), _sampling(summary)) if text]
+        findings += [Finding(text) for text in (_lowest(summary), _sampling(summary)) if text]
     return Headline(_title(summary, judged, longer), tuple(findings))
 
 
@@ -45,7 +49,7 @@ def _title(summary: Summary, judged: list[Series], longer: list[Series]) -> str:
     if not summary.done:
         return f"Nothing to compare: no run finished ({_count_lost(summary.series)})."
     if not judged:
-        return "Nothing to compare: no finished run measured its training length."
+        return f"Nothing to compare: {_nothing(summary)}."
     one = len(summary.trained) == 1
     trained = f"Trained at length{'' if one else 's'} {listing([str(length) for length in summary.trained])}"
     if not longer:
@@ -71,6 +75,15 @@ def _title(summary: Summary, judged: list[Series], longer: list[Series]) -> str:
     )
 
 
+def _nothing(summary: Summary) -> str:
+    """Why no series has a reach."""
+    idle = [series for series in summary.done if series.did_not_learn]
+    if not idle:
+        return "no finished run measured its training length"
+    which = "" if len(idle) == len(summary.done) else " that was measured at its training length"
+    return f"no encoding{which} learned more than how often each {summary.unit} occurs"
+
+
 def _hold(subjects: Sequence[Series]) -> str:
     return "holds" if len(subjects) == 1 else "hold"
 
@@ -84,8 +97,11 @@ def _to_the_end(summary: Summary, holders: Sequence[Series]) -> str:
 
 
 def _nobody(summary: Summary, longer: Sequence[Series]) -> str:
-    """Nothing is said of encodings that were not measured past their training length."""
-    return "no encoding" if len(longer) == len(summary.series) else "no encoding that was measured past training"
+    """Nothing is said of encodings that did not learn, or were not measured past their training length."""
+    idle = sum(series.did_not_learn for series in summary.series)
+    if len(longer) + idle < len(summary.series):
+        return f"no encoding that {'learned and ' if idle else ''}was measured past training"
+    return f"no encoding{' that learned' if idle else ''}"
 
 
 def _losses(summary: Summary, listed: Iterable[Series]) -> str:
@@ -143,8 +159,9 @@ def _unmeasured(series: Series) -> str:
     return f"({nats(series.in_range().median)} in range) was not measured past {series.training}."
 
 
-def _lowest(summary: Summary, judged: list[Series]) -> str:
+def _lowest(summary: Summary) -> str:
     """Who has the lowest loss in range and at the longest length; only where lengths can be compared."""
+    judged = [series for series in summary.ranked() if series.in_range()]
     if len(summary.trained) > 1 or len(judged) < 2:
         return ""
     best = min(judged, key=lambda series: series.in_range().median)
@@ -163,6 +180,15 @@ def _sampling(summary: Summary) -> str:
     return (
         f"Medians over {counts[-1]} seeds." if len(counts) == 1 else f"Medians over {counts[0]} to {counts[-1]} seeds."
     )
+
+
+def _unlearned(series: Series) -> str:
+    """The loss beside that of byte frequencies; how many seeds where it is not all of them."""
+    idle, runs = len(series.unlearned), len(series.runs)
+    start = f"({nats(series.in_range().median)} in range) did not learn" + (
+        f" in {idle} of {runs} seeds" if idle < runs else ""
+    )
+    return f"{start}: byte frequencies alone give {nats(series.unigram_loss)}."
 
 
 def _unjudged(series: Series) -> str:

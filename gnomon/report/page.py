@@ -107,6 +107,7 @@ def _context(
         "gaps": frames.gaps(summary),
         "seeds": tables.seeds(summary),
         "tolerance": TOLERANCE,
+        "unigram": tables.unigram(summary),
         "collapse": COLLAPSE,
         "measure": records[0]["experiment"].get("measure") or {},
         "commands": [command] if command else list(dict.fromkeys(filter(None, (r.get("command") for r in records)))),

@@ -2,12 +2,12 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median, median_low
+from statistics import median
 
 from gnomon.errors import DataError, StoreError
-from gnomon.lab.measures import TOLERANCE, Reach, reach
+from gnomon.lab.measures import TOLERANCE, Reach, learned, reach, unigram_loss
 
 Record = Mapping[str, object]
 FINISHED = "finished"
@@ -64,14 +64,28 @@ class Gap:
 
 @dataclass(frozen=True)
 class Series:
-    """All seeds of one configuration. `runs` finished; `lost` diverged or failed. `order`: its place in the records."""
+    """All seeds of one configuration. `runs` finished; `lost` diverged or failed. `order`: its place in the records.
+
+    `unlearned`: those of `runs` whose loss in range is not below that of byte frequencies, and which so have no reach.
+    """
 
     label: str
     order: int
     training: int
     runs: tuple[Record, ...]
     lost: tuple[Record, ...]
+    unlearned: tuple[Record, ...]
     reach: Held | None
+
+    @property
+    def did_not_learn(self) -> bool:
+        """Whether it has no reach because the median seed has learned no more than byte frequencies."""
+        return self.reach is None and bool(self.unlearned)
+
+    @property
+    def unigram_loss(self) -> float | None:
+        """The loss of byte frequencies on the text that it was measured on; None where no record says."""
+        return next((loss for run in self.runs if (loss := unigram_loss(run)) is not None), None)
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -219,20 +233,23 @@ def _series(label: str, order: int, group: list[Record], tolerance: float) -> Se
     runs = tuple(sorted((r for r in group if r["status"] == FINISHED), key=_seed))
     lost = tuple(sorted((r for r in group if r["status"] != FINISHED), key=_seed))
     training = training_length(group[0])
-    return Series(label, order, training, runs, lost, _reach(runs, training, tolerance))
+    judged = [run for run in runs if (row := entry(run, training)) and number(row.get("paired_loss")) is not None]
+    unlearned = tuple(run for run in judged if learned(run, tolerance) is False)
+    knowing = [run for run in judged if run not in unlearned]
+    return Series(label, order, training, runs, lost, unlearned, _reach(knowing, len(unlearned), training, tolerance))
 
 
 def _seed(record: Record) -> int:
     return record["experiment"]["seed"]
 
 
-def _reach(runs: Iterable[Record], training: int, tolerance: float) -> Held | None:
-    """None when no finished run measured its training length."""
-    runs = [run for run in runs if (row := entry(run, training)) and number(row.get("paired_loss")) is not None]
-    if not runs:
-        return None
+def _reach(runs: Sequence[Record], unlearned: int, training: int, tolerance: float) -> Held | None:
+    """The lower median of these runs and of `unlearned` more, which count as shorter than any; None if it is theirs."""
     seeds = tuple(reach(run["lengths"], training, tolerance) for run in runs)
-    length, censored = median_low(seeds)
+    middle = (len(seeds) + unlearned - 1) // 2 - unlearned
+    if middle < 0:
+        return None
+    length, censored = sorted(seeds)[middle]
     return Held(
         length, censored, seeds, any(_close(run, training, found, tolerance) for run, found in zip(runs, seeds))
     )

@@ -116,6 +116,11 @@ def merged(records: Sequence[Record], part: str) -> dict[str, str]:
     return {key: "; ".join(_distinct(flat[key] for flat in flats if key in flat)) for key in _keys(flats)}
 
 
+def unigram(summary: Summary) -> list[str]:
+    """The losses of byte frequencies that occur; none where no record says."""
+    return list(dict.fromkeys(nats(series.unigram_loss) for series in summary.done if series.unigram_loss is not None))
+
+
 def samples(summary: Summary) -> list[tuple[str, str]]:
     """Length -> windows and tokens scored, over all finished runs."""
     found = []
@@ -170,18 +175,27 @@ def _result_cells(series: Series, factors: Iterable[int], unit: str) -> Iterable
         yield _stat_cell(here and here.scaled(1 / math.log(2)), 3)
     for factor in factors:
         yield _at(series, factor * series.training)
-    if series.reach:
-        note = " · ".join(
-            filter(None, [series.reach.spread and f"seeds {series.reach.spread}", series.reach.close and "close call"])
-        )
-        yield Cell(series.reach.text, note, series.reach.length + 0.5 * series.reach.censored)
-    else:
-        yield EMPTY
+    yield _reach(series)
     parameters = series.records[0].get("parameters") or {}
     total, own = parameters.get("total"), parameters.get("encoding")
     yield Cell(thousands(total), thousands(own), total)
     yield _cost(series, "ms_per_step", 1.0, 1)
     yield _cost(series, "peak_memory_bytes", 1e-6, 0)
+
+
+def _reach(series: Series) -> Cell:
+    idle = f"{len(series.unlearned)} of {len(series.runs)} seeds did not learn"
+    some = len(series.unlearned) < len(series.runs)
+    if series.did_not_learn:
+        return Cell("did not learn", idle if some else "")
+    if not series.reach:
+        return EMPTY
+    notes = [
+        series.reach.spread and f"seeds {series.reach.spread}",
+        series.reach.close and "close call",
+        series.unlearned and idle,
+    ]
+    return Cell(series.reach.text, " · ".join(filter(None, notes)), series.reach.length + 0.5 * series.reach.censored)
 
 
 def _at(series: Series, length: int) -> Cell:

@@ -69,6 +69,12 @@ def test_a_file_that_is_most_of_a_folder_is_trained_on(tmp_path: Path):
     assert found.test and found.validation
 
 
+def test_the_record_says_what_byte_frequencies_give_on_each_part():
+    corpus = Corpus("x", "", (b"ab" * 10**5,), (), (b"a" * 10, b"b" * 30))
+    losses = TextTask(corpus).describe()["unigram_loss"]
+    assert losses == {"train": pytest.approx(0.6944, abs=2e-3), "validation": None, "test": losses["train"]}
+
+
 def test_few_files_are_one_text(tmp_path: Path):
     for i in range(3):
         (tmp_path / f"{i}.txt").write_bytes(bytes([65 + i]) * 1000)

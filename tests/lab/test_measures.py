@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import OptionError
-from gnomon.lab.measures import Reach, bits, by_position, edges, mean, paired, perplexity, reach
+from gnomon.lab import measures
+from gnomon.lab.measures import Reach, bits, by_position, edges, mean, paired, perplexity, reach, unigram
 
 
 def test_mean_and_standard_error():
@@ -24,6 +25,18 @@ def test_a_paired_difference_has_the_error_of_the_differences():
     assert found.mean == pytest.approx(0.2)
     assert found.se == pytest.approx(0.1 / math.sqrt(3))
     assert paired(reference + 1, reference).se == pytest.approx(0, abs=1e-15)
+
+
+def test_the_loss_of_byte_frequencies(monkeypatch: pytest.MonkeyPatch):
+    """`a` has been seen 6 + 1 times, `b` 3 + 1, each other byte 0 + 1, of 9 + 256."""
+    seen = {b"a": 7 / 265, b"b": 4 / 265, b"c": 1 / 265}
+    for text in seen:
+        assert unigram([b"aab", b"aabaab"], [text]) == pytest.approx(-math.log(seen[text]))
+    mixed = -(2 * math.log(seen[b"a"]) + math.log(seen[b"b"])) / 3
+    assert unigram([b"aab", b"aabaab"], [b"a", b"ba"]) == pytest.approx(mixed)
+    monkeypatch.setattr(measures, "PIECE", 2)
+    assert unigram([b"aab", b"aabaab"], [b"aba"]) == pytest.approx(mixed)
+    assert unigram([b"ab"], [b""]) is None and unigram([], [b"a"]) == pytest.approx(math.log(256))
 
 
 def test_units():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import StoreError, UserError
+from gnomon.lab.query import run_row
 from gnomon.lab.run import Settings
 from gnomon.lab.store import MARKER, Store
 from tests.lab.toys import STEPS, make, results, toy
@@ -118,8 +119,22 @@ def test_queries(filled: Store):
     assert filled.sql("select count(*) from curves where label = 'rope'").rows == [(STEPS,)]
     bins = filled.sql("select length, position, loss, se, windows from positions where label = 'rope'").rows
     assert bins == [tuple(row.values())[:5] for row in filled.positions(rope["hash"])]
-    reach = filled.sql("select label, reach, reach_censored from runs where status = 'finished' order by label").dicts()
-    assert tuple(reach[0].values()) == ("learned max_positions=20", 16, False)
+
+
+def test_what_did_not_learn_in_its_few_steps_has_no_reach(filled: Store):
+    query = "select label, learned, reach from runs where status = 'finished' order by label"
+    assert filled.sql(query).rows == [("learned max_positions=20", False, None), ("rope", False, None)]
+    record = next(record for record in filled.records() if record["label"] == "learned max_positions=20")
+    assert run_row(record)["unigram_loss"] == record["data"]["unigram_loss"]["test"]
+    record["data"]["unigram_loss"]["test"] = 8.0
+    assert [run_row(record)[key] for key in ("learned", "reach", "reach_censored")] == [True, 16, False]
+
+
+def test_an_older_record_without_the_unigram_loss_keeps_its_reach(filled: Store):
+    record = next(record for record in filled.records() if record["label"] == "learned max_positions=20")
+    for data in ({key: value for key, value in record["data"].items() if key != "unigram_loss"}, None):
+        row = run_row(record | {"data": data})
+        assert [row[key] for key in ("unigram_loss", "learned", "reach")] == [None, None, 16]
 
 
 def test_csv_has_a_header_and_quotes_what_needs_it(filled: Store):

@@ -7,6 +7,7 @@ import random
 
 LENGTHS = (64, 128, 160, 256, 512, 1024)
 TRAINING = 128
+UNIGRAM = 3.2987
 VICIOUS = "</script><script>window.pwned = 1</script> \"q\" 's' & <b>"
 
 # encoding -> (loss in range, rise over the training length at 160, 256, 512, 1024); None is refused
@@ -89,6 +90,7 @@ def record(
             "documents": {"train": 33, "validation": 2, "test": 2},
             "bytes": {"train": 4_800_000, "validation": 240_000, "test": 260_000},
             "test_documents": ["Hamlet", "Twelfth Night"],
+            "unigram_loss": {"train": 3.2915, "validation": 3.3021, "test": UNIGRAM},
         },
         "parameters": {"total": 429_312, "encoding": 131_072 if label == "learned" else 128},
         "lengths": rows,

@@ -155,6 +155,48 @@ def test_no_loss_in_range():
     assert findings == ["a has no loss at its training length 128, so its reach is not known."]
 
 
+def test_what_did_not_learn_holds_nowhere():
+    idle = exact("none", loss=3.32, rises=FLAT[1])
+    title, findings = said(idle, exact("a", loss=1.7, rises=FLAT[1]), exact("b", loss=1.6, rises=UP))
+    assert title == "Trained at length 128, a (1.70 nats per byte in range) holds to 1024, the longest length measured."
+    assert "none (3.32 in range) did not learn: byte frequencies alone give 3.30." in findings
+    assert not any(finding.startswith("none") and "hold" in finding for finding in findings)
+    title, findings = said(idle)
+    assert title == "Nothing to compare: no encoding learned more than how often each byte occurs."
+    assert findings[0] == "none (3.32 in range) did not learn: byte frequencies alone give 3.30."
+    title, _ = said(idle, exact("a", loss=1.7, rises=UP), exact("b", loss=1.6, rises=UP))
+    assert "no encoding that learned holds past it: b (1.60" in title
+
+
+@pytest.mark.parametrize(("below", "learned"), [(-0.1, False), (0.0, False), (0.09, False), (0.11, True)])
+def test_what_could_lose_all_it_knows_within_the_tolerance_did_not_learn(below, learned):
+    title, _ = said(exact("a", loss=fakes.UNIGRAM - below, rises=FLAT[1]))
+    assert ("holds to 1024" in title) == learned
+
+
+def test_records_that_do_not_know_the_unigram_loss_are_judged_as_before():
+    old = exact("none", loss=3.32, rises=FLAT[1])
+    for data in ({key: value for key, value in old["data"].items() if key != "unigram_loss"}, None):
+        title, findings = said(old | {"data": data})
+        assert "none (3.32 nats per byte in range) holds to 1024" in title
+        assert "learn" not in "".join(findings)
+
+
+def test_seeds_that_did_not_learn_count_as_the_shortest():
+    seeds = [exact("a", seed, loss=loss, rises=FLAT[1]) for seed, loss in enumerate((1.7, 1.7, 3.32))]
+    title, findings = said(*seeds)
+    assert "a (1.70 nats per byte in range) holds to 1024" in title
+    assert "a (1.70 in range) did not learn in 1 of 3 seeds: byte frequencies alone give 3.30." in findings
+    title, findings = said(*seeds[1:])
+    assert title.startswith("Nothing to compare")
+    assert findings[0] == "a (2.51 in range) did not learn in 1 of 2 seeds: byte frequencies alone give 3.30."
+
+
+def test_the_lowest_loss_may_be_that_of_what_did_not_learn():
+    _, findings = said(exact("none", loss=3.32, rises=FLAT[1]), exact("a", loss=1.7, rises=(1.0, 1.0, 1.0, 2.0)))
+    assert "Lowest loss in range: a, 1.70; at 1024: none, 3.32." in findings
+
+
 rises = st.lists(st.none() | st.floats(-0.5, 3.0), min_size=4, max_size=4)
 state = st.sampled_from(["finished"] * 4 + ["failed", "diverged"])
 stores = st.lists(st.tuples(st.sampled_from("abcd"), state, st.floats(0.5, 4.0), rises), min_size=1, max_size=6)

@@ -117,11 +117,23 @@ def test_the_page_says_what_it_has_to(written):
         "at most 0.1 nat",
         "standard error",
         "test_documents Hamlet, Twelfth Night",
+        f"unigram_loss.test {fakes.UNIGRAM}",
+        "the unigram loss, 3.30 nats per byte",
         "perplexity",
     ):
         assert part in words, part
     words = Page(written("troubled").read_text(encoding="utf-8")).text
     assert "loss is not finite at step 212" in words and "Runs that did not finish" in words
+
+
+def test_what_did_not_learn_is_shown_so(tmp_path):
+    runs = [record("alibi"), record("none", profile=(3.4, (0.0,) * 4))]
+    words = Page(report.write(runs, tmp_path / "r.html").read_text(encoding="utf-8")).text
+    assert words.count("did not learn") >= 3
+    for run in runs:
+        del run["data"]["unigram_loss"]
+    old = Page(report.write(runs, tmp_path / "old.html").read_text(encoding="utf-8")).text
+    assert "did not learn" not in old and "unigram" not in old and "≥1024" in old
 
 
 def test_the_same_records_give_the_same_bytes(written, tmp_path):

@@ -35,6 +35,14 @@ def test_a_seed_that_differs_in_reach_is_told():
     assert (row["reach/length"].text, row["reach/length"].note) == ("128", "seeds 128 to ≥1024")
 
 
+def test_what_did_not_learn_has_no_reach():
+    rows = cells(*(exact("a", seed, loss=loss, rises=FLAT[1]) for seed, loss in enumerate((1.7, 1.7, 3.32))))
+    assert (rows[0]["reach/length"].text, rows[0]["reach/length"].note) == ("≥1024", "1 of 3 seeds did not learn")
+    (row,) = cells(exact("a", loss=3.32, rises=FLAT[1]))
+    assert row["reach/length"] == tables.Cell("did not learn")
+    assert row["in range/nats per byte"].text == "3.320"
+
+
 def test_a_censored_reach_sorts_above_the_same_length():
     rows = cells(exact("a", loss=1.5, rises=FLAT[1]), exact("b", loss=1.5, rises=(0, 0, 0, None)))
     assert rows[0]["reach/length"].sort > rows[1]["reach/length"].sort

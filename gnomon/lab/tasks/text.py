@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.corpus import Corpus
+from gnomon.lab.measures import unigram
 from gnomon.lab.seeds import generator
 from gnomon.lab.task import Batch
 
@@ -35,7 +36,14 @@ class TextTask:
         return [_tensor(document) for document in self.corpus.parts()[part]]
 
     def describe(self) -> dict:
-        return self.corpus.describe()
+        """That of the corpus, and `unigram_loss`: what byte frequencies alone give on each part, in nats per byte.
+
+        The frequencies are those of the training part. A model that does no better has learned nothing.
+        """
+        parts = self.corpus.parts().items()
+        losses = {part: unigram(self.corpus.train, documents) for part, documents in parts}
+        rounded = {part: None if loss is None else round(loss, 4) for part, loss in losses.items()}
+        return self.corpus.describe() | {"unigram_loss": rounded}
 
 
 def _tensor(document: bytes) -> Tensor:
