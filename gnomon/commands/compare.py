@@ -12,28 +12,28 @@ import tyro
 from rich.table import Table
 from tyro.conf import arg
 
-from gnomon.commands.output import Json, Screen, note, print_json, table
+from gnomon.commands.output import Json, Screen, items, note, print_json, table
 from gnomon.commands.report import write
 
 if TYPE_CHECKING:
-    from gnomon.report.summary import Series
+    from gnomon.report.summary import Series, Summary
 
 FACTORS = (2, 4, 8)
 """Multiples of the training length in the printed table."""
 
 Flag = Annotated[bool, arg(help_behavior_hint="")]
-AS_PLANNED = "(default: the plan's)"
 
 
 @dataclass(frozen=True)
 class Compare:
-    """Train a small model with each encoding, measure past its length, report.
+    """Train a model per encoding, measure past its length, report.
 
     PLAN is `quick` (six encodings, one seed, minutes), `standard` (three
     seeds, deeper and longer, hours), or a Python file that sets
-    EXPERIMENTS = [...]. Runs that are in the store already are not trained
-    again, and an interrupted command goes on where it stopped. The exit code
-    is 1 if some run failed or diverged.
+    EXPERIMENTS = [...]. The options from --encodings to --precision replace
+    what it says. Runs that are in the store already are not trained again,
+    and an interrupted command goes on where it stopped. The exit code is 1
+    if some run failed or diverged.
 
     Examples:
       gnomon compare
@@ -44,30 +44,30 @@ class Compare:
 
     plan: Annotated[str, tyro.conf.Positional, arg(metavar="[PLAN]", help_behavior_hint="(default: quick)")] = "quick"
     """quick, standard, or a Python file."""
-    encodings: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint=AS_PLANNED)] = ()
+    encodings: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint="")] = ()
     """Encodings to compare; `gnomon list` shows them."""
     text: Annotated[str | None, arg(metavar="PATH", help_behavior_hint="(default: Shakespeare)")] = None
-    """A text file, or a folder of them, to train and measure on."""
-    length: Annotated[int | None, arg(metavar="N", help_behavior_hint=AS_PLANNED)] = None
+    """A text file or folder."""
+    length: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
     """Length of a training sequence, in bytes."""
-    lengths: Annotated[tuple[int, ...], arg(metavar="N ...", help_behavior_hint=AS_PLANNED)] = ()
-    """Lengths to measure at; the training length is always among them."""
-    steps: Annotated[int | None, arg(metavar="N", help_behavior_hint=AS_PLANNED)] = None
+    lengths: Annotated[tuple[int, ...], arg(metavar="N ...", help_behavior_hint="")] = ()
+    """Lengths to measure at; --length is always one."""
+    steps: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
     """Training steps."""
-    seeds: Annotated[tuple[int, ...], arg(metavar="N ...", help_behavior_hint=AS_PLANNED)] = ()
+    seeds: Annotated[tuple[int, ...], arg(metavar="N ...", help_behavior_hint="")] = ()
     """Seeds; every encoding is trained with each."""
-    precision: Annotated[Literal["fp32", "bf16"] | None, arg(help_behavior_hint=AS_PLANNED)] = None
+    precision: Annotated[Literal["fp32", "bf16"] | None, arg(metavar="{fp32,bf16}", help_behavior_hint="")] = None
     """Precision of the arithmetic in training."""
     cpu: Flag = False
     """Leave GPUs alone."""
     workers: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: one a core or GPU)")] = None
-    """Runs at once; they share the cores."""
-    trackers: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint="(default: none)")] = ()
-    """Trackers of accelerate that follow the training: tensorboard, wandb, ..."""
+    """Runs at once."""
+    trackers: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint="")] = ()
+    """Trackers of accelerate: tensorboard, wandb, ..."""
     store: Annotated[str, arg(metavar="FOLDER")] = "runs"
     """Where the runs are kept."""
     out: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="(default: FOLDER/report.html)")] = None
-    """Where the report goes."""
+    """File of the report."""
     retry: Flag = False
     """Train again what failed or diverged before."""
     quiet: Flag = False
@@ -145,20 +145,25 @@ def show(records: Sequence[dict[str, Any]]) -> None:
     found = headline(summary)
     out.print(found.title, style="bold")
     out.print()
-    findings = Table.grid(padding=(0, 1))
-    for finding in found.findings:
-        findings.add_row("-", str(finding))
-    out.print(findings)
+    out.print(items(map(str, found.findings)))
     out.print()
+    made = _numbers(summary, costs=True)
+    whole = not out.breaks(made)
+    out.print(made if whole else _numbers(summary, costs=False))
+    out.print(f"nats per {summary.unit}, on the same targets; in range: at the training length")
+    out.print("" if whole else "parameters, time and memory are in the report\n")
+
+
+def _numbers(summary: "Summary", costs: bool) -> Table:
+    """A row a series: loss in range and beyond, reach and what it cost."""
     beyond = [n for n in FACTORS if any(n * series.training in series.lengths() for series in summary.done)]
-    numbers = ["in range", *(f"at {n}x" for n in beyond), "reach", "parameters", "ms/step", "MB"]
+    numbers = ["in range", *(f"at {n}x" for n in beyond), "reach", *(("parameters", "ms/step", "MB") if costs else ())]
     made = table("encoding", *numbers, right=numbers)
     for series in summary.ranked():
         losses = [_loss(series, n * series.training) for n in (1, *beyond)]
         reach = series.reach.text if series.reach else "-"
-        made.add_row(series.label, *losses, reach, *_costs(series.records))
-    out.print(made)
-    out.print(f"nats per {summary.unit}, on the same targets; in range: at the training length\n")
+        made.add_row(series.label, *losses, reach, *(_costs(series.records) if costs else ()))
+    return made
 
 
 def _loss(series: "Series", length: int) -> str:

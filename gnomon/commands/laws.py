@@ -3,8 +3,9 @@
 import string
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import tyro
 from rich.columns import Columns
 from rich.table import Table
 
@@ -22,7 +23,7 @@ MARKS = {"killed": "X", "passes": "·", "not applicable": " ", "WRONG": "?"}
 
 @dataclass(frozen=True)
 class Laws:
-    """Check every law on every encoding: how far off it is, and the verdict.
+    """Check every law on every encoding: the error, the verdict.
 
     A law is a number that must be about zero, such as the difference between
     cached decoding and a full forward pass. A property that an encoding does
@@ -38,7 +39,7 @@ class Laws:
 
     names: Names = ()
     """Encodings to check."""
-    mutants: bool = False
+    mutants: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
     """Print the law x mutant matrix instead."""
     json: Json = False
 

@@ -24,7 +24,7 @@ TURNS = 12
 
 @dataclass(frozen=True)
 class List:
-    """The encodings: where they act, their positions, properties and cost.
+    """The encodings: where they act, properties, parameters, cost.
 
     Parameters and cost are those of a small causal Transformer, whose shape
     is printed. Cost is measured, and varies by some percent from call to
@@ -134,8 +134,8 @@ def _show(rows: list[dict[str, Any]], shape: Any) -> None:
         sizes.add_row(row["name"], acts_on, _positions(row["positions"]), *numbers)
     out.print(sizes)
     out.print(
-        f"  for {shape.depth} layers of width {shape.width}, {shape.heads} heads of {shape.head_dim}, causal; cost is "
-        f"the time of\n  a forward pass of {TOKENS} tokens over that without positions\n"
+        f"for {shape.depth} layers of width {shape.width}, {shape.heads} heads of {shape.head_dim}, causal; cost is "
+        f"the time of\na forward pass of {TOKENS} tokens over that without positions\n"
     )
     names = list(dict.fromkeys(name for row in rows for name in row["properties"]))
     properties = table("encoding", *(name.replace("_", " ") for name in names))

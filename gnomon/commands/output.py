@@ -3,12 +3,13 @@
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import tyro
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 Json = Annotated[bool, tyro.conf.arg(help="Print JSON, and nothing else, on stdout.", help_behavior_hint="")]
@@ -29,9 +30,17 @@ class Screen(Console):
     def __init__(self) -> None:
         super().__init__(highlight=False, markup=False, emoji=False)
 
+    def breaks(self, made: Table) -> bool:
+        """Whether a table is so wide that words must be broken."""
+        return Measurement.get(self, self.options.update(max_width=10**6), made).minimum > self.width
+
     def on_broken_pipe(self) -> None:
         # Rich would end the program here; how it ends is for the command line to say.
         raise BrokenPipeError
+
+    def fits(self, made: Table) -> bool:
+        """Whether a table needs no wrapping here."""
+        return Measurement.get(self, self.options.update(max_width=10**6), made).maximum <= self.width
 
 
 def note(text: str) -> None:
@@ -39,11 +48,20 @@ def note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """A plain table: a header, a rule and rows; the columns named in `right` are numbers."""
+def items(texts: Iterable[str]) -> Table:
+    """A list with a dash before each item."""
+    made = Table.grid(padding=(0, 1))
+    for text in texts:
+        made.add_row("-", text)
+    return made
+
+
+def table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
+    """A plain table: a header, a rule and rows. The columns in `right` are numbers; they and `whole` never wrap."""
     made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        justify = "right" if column in right else "left"
+        made.add_column(column, justify=justify, overflow="fold", no_wrap=column in (*right, *whole))
     return made
 
 

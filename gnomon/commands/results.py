@@ -4,16 +4,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
+from rich.table import Table
 
-from gnomon.commands.output import Json, Screen, StorePath, print_json, table
+from gnomon.commands.output import Json, Screen, StorePath, items, print_json, table
 
 if TYPE_CHECKING:
-    from gnomon.lab.query import Table
+    from gnomon.lab import query
+
+SHORT = 8
+"""Digits of a run's hash in the table; --csv and --json have all."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """The stored numbers: a row a run, as a table, CSV or JSON, or by SQL.
+    """The stored numbers, a row a run: table, CSV, JSON, or by SQL.
 
     SQL is that of DuckDB, over four views: runs (a row a run), lengths (run
     and measured length), positions (loss by position), curves (training).
@@ -53,7 +57,9 @@ class Results:
         return 0
 
 
-def _show(found: "Table") -> None:
+def _show(found: "query.Table") -> None:
+    """A row a row, or where that is too wide, a line a value."""
+    out = Screen()
     numbers = [
         name
         for at, name in enumerate(found.columns)
@@ -62,13 +68,22 @@ def _show(found: "Table") -> None:
     made = table(*found.columns, right=numbers)
     for row in found.rows:
         made.add_row(*map(_cell, row))
-    Screen().print(made)
+    if out.fits(made):
+        out.print(made)
+        return
+    for at, row in enumerate(found.rows):
+        values = Table.grid("", "", padding=(0, 2))
+        for name, value in zip(found.columns, row, strict=True):
+            values.add_row(name, _cell(value))
+        out.print(*[""] * bool(at), values, sep="\n")
+    if not found.rows:
+        out.print(f"no rows of {', '.join(found.columns)}")
 
 
-def _show_runs(found: "Table") -> None:
+def _show_runs(found: "query.Table") -> None:
     out, rows = Screen(), found.dicts()
     numbers = ("seed", "nats", "bits/byte", "reach", "ms/step")
-    made = table("encoding", *numbers, "status", "run", right=numbers)
+    made = table("encoding", *numbers, "status", "run", right=numbers, whole=("status", "run"))
     for row in rows:
         made.add_row(
             row["label"],
@@ -78,13 +93,25 @@ def _show_runs(found: "Table") -> None:
             _reach(row),
             _number(row["ms_per_step"], 1),
             row["status"],
-            row["hash"],
+            row["hash"][:SHORT],
         )
     out.print(made)
-    out.print("\nnats and bits per byte at the training length; reach: how far the loss holds")
-    for row in rows:
-        if row["reason"]:
-            out.print(f"{row['label']}, seed {row['seed']}, {row['status']}: {row['reason']}")
+    out.print("\nnats and bits per byte at the training length; reach: how far the loss holds;")
+    out.print("run: how the name of its folder begins")
+    remarks = [remark for row in rows if (remark := _remark(row))]
+    if remarks:
+        out.print()
+        out.print(items(remarks))
+
+
+def _remark(row: dict[str, Any]) -> str:
+    """Why a run has no loss, or a loss and no reach."""
+    who = f"{row['label']}, seed {row['seed']}"
+    if row["reason"]:
+        return f"{who}, {row['status']}: {row['reason']}"
+    if row["learned"] is False:
+        return f"{who}, did not learn: byte frequencies alone give {row['unigram_loss']:.3f} nats"
+    return ""
 
 
 def _reach(row: dict[str, Any]) -> str:

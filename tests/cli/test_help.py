@@ -51,6 +51,15 @@ def test_every_command_explains_itself(gnomon, name):
     assert max(map(len, prose)) <= 80
 
 
+@pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS)], ids=" ".join)
+def test_no_help_of_an_option_or_command_wraps(gnomon, arguments):
+    shown = [line.strip("│ ") for line in gnomon(*arguments, "--help").out.splitlines()]
+    heads = ("positional arguments", "options", "subcommands")
+    first = next(at for at, line in enumerate(shown) if line.strip("╭╮─ ") in heads)
+    begins = ("-", "[", "•", "*", "$", "(required)", "╭", "╰", *heads)
+    assert [line for line in shown[first:] if line and not line.startswith(begins)] == []
+
+
 def test_an_unknown_command_suggests_the_nearest(gnomon):
     shown = gnomon("comapre")
     assert shown.code == 2

@@ -1,0 +1,69 @@
+"""The tables of `gnomon compare` and `gnomon results` in 80 columns: no word of a name is broken."""
+
+import pytest
+
+from gnomon.commands.compare import show
+from gnomon.lab.experiment import hash_of
+from gnomon.lab.store import Store
+from tests.report.fakes import SIX, record
+
+LONG = "learned max_positions=128 beyond=clamp"
+REASON = "RuntimeError: out of memory. It tried to allocate 2.00 GiB of a total of 79 GiB, of which 3 GiB are free"
+
+
+@pytest.fixture(scope="module")
+def records():
+    runs = [
+        *map(record, SIX),
+        record(LONG, profile=(1.9, (0.0, 0.2, None, None)), encoding="learned", options={"max_positions": 128}),
+        record("none", 1, profile=(3.4, (0.0,) * 4)),
+        record("rope", 5, status="failed", reason=REASON),
+    ]
+    for run in runs:
+        run["hash"] = hash_of(run["experiment"])
+    return runs
+
+
+@pytest.fixture(scope="module")
+def store(records, tmp_path_factory):
+    made = Store(tmp_path_factory.mktemp("tables") / "runs", create=True)
+    for run in records:
+        made.write(run, {})
+    return str(made.path)
+
+
+def lines(text: str) -> list[str]:
+    found = [line.rstrip() for line in text.splitlines()]
+    assert max(map(len, found)) <= 80
+    return found
+
+
+def test_results(gnomon, store):
+    shown = lines(gnomon("results", store).out)
+    rows = [line for line in shown if line.split()[-1:] and line.split()[-1] in {h[:8] for h in Store(store).hashes()}]
+    assert len(rows) == 9
+    assert "max_positions=128" in shown
+    assert "- none, seed 1, did not learn: byte frequencies alone give 3.299 nats" in shown
+    first = next(at for at, line in enumerate(shown) if line.startswith("- rope, seed 5, failed: RuntimeError"))
+    assert shown[first + 1].startswith("  ")
+    assert [line.split()[4] for line in rows if line.startswith("none")] == ["160", "-"]
+
+
+def test_an_answer_that_is_too_wide_is_a_line_a_value(gnomon, store):
+    shown = lines(gnomon("results", store, "--sql", "select * from lengths where label = 'alibi' order by length").out)
+    assert [line.split() for line in shown if line.startswith("length ")][:2] == [["length", "64"], ["length", "128"]]
+    assert sum(line.startswith("paired_excess_se") for line in shown) == 6
+    narrow = lines(gnomon("results", store, "--sql", "select label, seed from runs where label = 'alibi'").out)
+    assert narrow[0].split() == ["label", "seed"] and narrow[2].split() == ["alibi", "0"]
+    assert "no rows of hash" in gnomon("results", store, "--sql", "select * from lengths limit 0").out
+
+
+def test_compare_leaves_costs_out_where_a_name_would_break(records, capsys):
+    show(records)
+    long = capsys.readouterr().out
+    assert "\nlearned max_positions=128 " in "\n" + long.rpartition("encoding  ")[2]
+    assert "ms/step" not in long and "time and memory are in the report" in long
+    show([run for run in records if run["label"] != LONG])
+    short = capsys.readouterr().out
+    assert "ms/step" in short and "in the report" not in short
+    assert lines(long) and lines(short)
