@@ -103,8 +103,8 @@ class LiveTable:
     def render(self) -> Table:
         """The table as it stands now."""
         seeds = len({event.seed for event in self.events.values()}) > 1
-        width = max(1, self.console.width - MARGIN)
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, caption_justify="left", width=width)
+        across = max(1, self.console.width - MARGIN)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, caption_justify="left", width=across)
         table.add_column("encoding", no_wrap=True, overflow="ellipsis", ratio=1)
         if seeds:
             table.add_column("seed", justify="right", no_wrap=True)
@@ -114,7 +114,7 @@ class LiveTable:
         table.add_column("", no_wrap=True, width=8)
         for event in self._visible():
             table.add_row(*_cells(event, seeds), style=STYLES.get(event.phase))
-        table.caption = Text(self._summary(width), style="dim")
+        table.caption = Text(self._summary(across), style="dim")
         return table
 
     def _visible(self) -> list[Event]:
