@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from gnomon.backends import Backend, choose
 from gnomon.encoding import Encoding, Property
 from gnomon.errors import BackendError, OptionError, PositionError
-from gnomon.kv_cache import Cache, NoCache
+from gnomon.kv_cache import Extent, NoCache, Past
 from gnomon.pairs import CAUSAL, Mask
 from gnomon.positions import Positions, sequence
 
@@ -42,6 +42,7 @@ def plan(
     dtype: torch.dtype,
     mask: Mask = CAUSAL,
     backend: str | Backend = "auto",
+    shared: list | None = None,
 ) -> Plan:
     """The plan of one forward pass.
 
@@ -49,7 +50,9 @@ def plan(
     k_pos:  positions of all keys, cached ones first; `new` where nothing is cached.
     q_pos:  positions of the queries; `new` unless they are other tokens than the keys.
     dtype:  of the queries.
+    shared: tables that encodings of one owner have prepared in this forward pass; taken from here, and put here.
     """
+    _is_encoding(encoding)
     k_pos = new if k_pos is None else k_pos
     q_pos = new if q_pos is None else q_pos
     for pos in (q_pos, k_pos):
@@ -72,11 +75,19 @@ def plan(
     query = key = None
     if backend.lowers:
         table = torch.promote_types(dtype, torch.float32)
-        query = encoding.prepare(q_pos, k_pos, table)
-        lowered = k_pos if on_read else new
-        key = query if lowered is q_pos else encoding.prepare(lowered, k_pos, table)
+        shared = [] if shared is None else shared
+        query, key = (_prepare(encoding.owner, pos, k_pos, table, shared) for pos in (q_pos, k_pos if on_read else new))
     backend_plan = backend.plan(encoding, q_pos, k_pos, mask, heads, dtype)
     return Plan(encoding, q_pos, k_pos, backend, query, key, on_read, backend_plan)
+
+
+def _prepare(owner: Encoding, pos: Positions, context: Positions, dtype: torch.dtype, shared: list) -> Any:
+    """What `owner` prepares for `pos`, once for all that share it."""
+    for other, other_pos, prepared in shared:
+        if other is owner and other_pos is pos:
+            return prepared
+    shared.append((owner, pos, owner.prepare(pos, context, dtype)))
+    return shared[-1][2]
 
 
 def attend(
@@ -96,9 +107,12 @@ def attend(
     q `[b, h, i, d]`, k `[b, g, j, d]`, v `[b, g, j, d_v]` as projected; h is a multiple of g. Returns `[b, h, i, d_v]`.
     Positions default to 0, 1, 2, ...; where there are more keys than queries, the queries are the last tokens.
     A query that sees no key (padding) receives zeros. Nothing is remembered between calls.
+    An encoding that acts at the input (learned, sinusoidal) does nothing here: give your embeddings to its `embed`.
     """
+    _is_encoding(encoding)
     _check(q, k, v, dropout)
-    encoding.fits(heads=q.shape[1], head_dim=q.shape[3])
+    # A single query may well see nothing but its past under a mask that is not causal.
+    encoding.fits(heads=q.shape[1], head_dim=q.shape[3], causal=mask.causal or q.shape[2] == 1)
     if q_pos is None and k_pos is None and q.shape[2] > k.shape[2]:
         raise PositionError(
             "more queries than keys have no positions by default",
@@ -109,14 +123,16 @@ def attend(
         k_pos = sequence(k.shape[2], device=k.device) if q_pos is None or q.shape[2] != k.shape[2] else q_pos
     if q_pos is None:
         q_pos = k_pos if q.shape[2] == k.shape[2] else k_pos.tokens(k.shape[2] - q.shape[2], k.shape[2])
-    _placed(q_pos, q, q.shape[2], "q_pos")
-    _placed(k_pos, k, k.shape[2], "k_pos")
+    one_position_each(q_pos, q, "q_pos", tokens_at=2)
+    one_position_each(k_pos, k, "k_pos", tokens_at=2)
+    if mask.causal:
+        _turns_are_told(q_pos, k_pos)
     made = plan(encoding, k_pos, q_pos=q_pos, heads=q.shape[1], dtype=q.dtype, mask=mask, backend=backend)
     return attend_by(made, q, k, v, dropout=dropout)
 
 
 def attend_by(
-    plan: Plan, q: Tensor, k: Tensor, v: Tensor, *, cache: Cache | NoCache | None = None, layer: int = 0, dropout=0.0
+    plan: Plan, q: Tensor, k: Tensor, v: Tensor, *, cache: Past | None = None, layer: int = 0, dropout: float = 0.0
 ) -> Tensor:
     """Attention of one layer by the plan of the forward pass; k and v are those of the new tokens."""
     encoding, backend = plan.encoding, plan.backend
@@ -165,7 +181,8 @@ class Attention(nn.Module):
                 do="choose a divisor",
             )
         _probability(dropout)
-        encoding.fits(width=width, heads=heads, head_dim=width // heads)
+        _is_encoding(encoding)
+        encoding.fits(width=width, heads=heads, head_dim=width // heads, causal=mask.causal)
         choose(backend, encoding)
         self.width, self.heads, self.kv_heads, self.head_dim = width, heads, kv_heads, width // heads
         self.mask, self.dropout, self.backend = mask, dropout, backend
@@ -174,19 +191,31 @@ class Attention(nn.Module):
         self.k = nn.Linear(width, kv_heads * self.head_dim, bias=False)
         self.v = nn.Linear(width, kv_heads * self.head_dim, bias=False)
         self.out = nn.Linear(heads * self.head_dim, width, bias=False)
-        self.reset_parameters()
+        self.reset_projections()
 
     def reset_parameters(self) -> None:
+        """Initial values, those of the encoding too; building the module leaves the encoding as it was given."""
+        self.reset_projections()
+        self.encoding.reset_parameters()
+
+    def reset_projections(self) -> None:
         for linear in (self.q, self.k, self.v, self.out):
             nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
-        self.encoding.reset_parameters()
         with torch.no_grad():
             self.q.weight *= self.head_dim**-0.5 / self.encoding.scale(self.head_dim)
 
-    def plan(self, new: Positions, k_pos: Positions | None, dtype: torch.dtype, q_pos: Positions | None = None) -> Plan:
+    def plan(self, extent: Extent, dtype: torch.dtype, shared: list | None = None) -> Plan:
         """The plan of a forward pass through this layer, and any other of the same encoding, heads and mask."""
         return plan(
-            self.encoding, new, k_pos, q_pos=q_pos, heads=self.heads, dtype=dtype, mask=self.mask, backend=self.backend
+            self.encoding,
+            extent.computed,
+            extent.keys,
+            q_pos=extent.queries,
+            heads=self.heads,
+            dtype=dtype,
+            mask=self.mask,
+            backend=self.backend,
+            shared=shared,
         )
 
     def forward(
@@ -196,16 +225,22 @@ class Attention(nn.Module):
         *,
         keys: Float[Tensor, "b m w"] | None = None,
         key_pos: Positions | None = None,
-        cache: Cache | NoCache | None = None,
+        cache: Past | None = None,
         layer: int = 0,
         plan: Plan | None = None,
     ) -> Float[Tensor, "b n w"]:
         """x `[b, n, w]` attends to itself, or to `keys` `[b, m, w]` at `key_pos`; returns `[b, n, w]`.
 
-        A model of several layers makes the plan once and passes it to each; alone, the module makes its own.
+        A model of several layers makes the plan once and passes it to each, with its cache; alone, the module makes its
+        own plan, and a cache serves its one layer. An encoding that acts at the input (learned, sinusoidal) does
+        nothing here: give the embeddings to its `embed`.
         """
         source = x if keys is None else keys
-        self._check(x, source, keys is None and key_pos is not None)
+        self._check(x, source)
+        if plan is None:
+            _alone(keys, key_pos, cache, layer)
+        elif pos is not None or key_pos is not None:
+            raise OptionError("a plan holds its positions", given="plan= and positions", do="give one or the other")
         q = self.q(x).unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2)
         k = self.k(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
         v = self.v(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
@@ -213,25 +248,33 @@ class Attention(nn.Module):
             cache = NoCache() if cache is None else cache
             pos = sequence(x.shape[1], cache.length, device=x.device) if pos is None else pos
             key_pos = sequence(source.shape[1], device=x.device) if keys is not None and key_pos is None else key_pos
-            _placed(pos, x, x.shape[1], "pos")
-            _placed(pos if keys is None else key_pos, source, source.shape[1], "key_pos")
-            new, k_pos = cache.extend(pos if keys is None else key_pos)
-            plan = self.plan(new, k_pos, q.dtype, new if keys is None else pos)
+            one_position_each(pos, x, "pos")
+            one_position_each(pos if keys is None else key_pos, source, "key_pos")
+            extent = cache.extend(pos if keys is None else key_pos)
+            plan = self.plan(extent if keys is None else extent._replace(queries=pos), q.dtype)
         dropout = self.dropout if self.training else 0.0
         out = attend_by(plan, q, k, v, cache=cache, layer=layer, dropout=dropout)
         return self.out(out.transpose(1, 2).flatten(2))
 
-    def _check(self, x: Tensor, source: Tensor, stray: bool) -> None:
+    def _check(self, x: Tensor, source: Tensor) -> None:
         if any(t.dim() != 3 or t.shape[2] != self.width for t in (x, source)) or x.shape[0] != source.shape[0]:
             raise OptionError(
                 "attention takes one batch of vectors of its width",
                 given=f"x {list(x.shape)}, keys {list(source.shape)}",
                 allowed=f"[b, n, {self.width}] and [b, m, {self.width}]",
             )
-        if stray:
-            raise OptionError(
-                "positions of keys that are not given", given="key_pos", do="give keys= as well, or pos only"
-            )
+
+
+def _alone(keys: Tensor | None, key_pos: Positions | None, cache: Past | None, layer: int) -> None:
+    """OptionError for what only a model, which makes the plan, can mean."""
+    if keys is None and key_pos is not None:
+        raise OptionError("positions of keys that are not given", given="key_pos", do="give keys= as well, or pos only")
+    if cache is not None and (keys is not None or layer):
+        raise OptionError(
+            "a module alone keeps one layer, of what attends to itself, in a cache",
+            given=f"cache= with {'keys=' if keys is not None else f'layer={layer}'}",
+            do="make one Cache for each module, or make the plan once: cache.extend, Attention.plan, forward(plan=)",
+        )
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, dropout: float) -> None:
@@ -258,11 +301,34 @@ def _probability(dropout: float) -> None:
         raise OptionError("dropout is the share of weights dropped", given=dropout, allowed="0 up to, not including, 1")
 
 
-def _placed(pos: Positions, tokens: Tensor, n: int, name: str) -> None:
-    """PositionError unless `pos` has a position for each of the n tokens of every row of `tokens`."""
-    if pos.length != n or pos.rows not in (1, tokens.shape[0]):
+def one_position_each(pos: Positions, tokens: Tensor, name: str = "pos", *, tokens_at: int = 1) -> None:
+    """PositionError unless `pos` has a position for each token of every row; dimension `tokens_at` counts tokens."""
+    rows, n = tokens.shape[0], tokens.shape[tokens_at]
+    if pos.length != n or pos.rows not in (1, rows):
         raise PositionError(
             f"every token has one position: {name}",
-            given=f"{pos.rows} x {pos.length} positions for {tokens.shape[0]} x {n} tokens",
+            given=f"{pos.rows} x {pos.length} positions for {rows} x {n} tokens",
             allowed="as many positions as tokens, in one row or as many as the batch has",
+        )
+
+
+def _turns_are_told(q_pos: Positions, k_pos: Positions) -> None:
+    """PositionError for queries whose turns were never counted: they would be taken for the first tokens."""
+    first = q_pos.index is None and k_pos.index is None and q_pos.turn == k_pos.turn and q_pos.length < k_pos.length
+    if not first or q_pos.coords.is_meta or torch.compiler.is_compiling():
+        return
+    if not (q_pos.coords == k_pos.coords[:, : q_pos.length]).all():
+        raise PositionError(
+            "a causal mask compares turns, and these queries have the turns of the first keys but other positions",
+            given=f"{q_pos.length} queries, {k_pos.length} keys, both counted from turn {k_pos.turn}",
+            do="take the queries from the keys: q_pos = k_pos.tokens(start, stop), or give Positions an index",
+        )
+
+
+def _is_encoding(encoding: Encoding) -> None:
+    if not isinstance(encoding, Encoding):
+        raise OptionError(
+            "attention takes an encoding, an object",
+            given=repr(encoding),
+            do="make one: gnomon.encodings.create('rope', Shape(width=64, heads=4, head_dim=16))",
         )

@@ -58,11 +58,32 @@ class Shape:
     causal: bool = True
 
 
+SITES = {
+    "embed": "embeddings",
+    "query": "queries and keys",
+    "key": "queries and keys",
+    "bias": "logits",
+    "scale": "scale",
+    "mix": "values",
+}
+"""Where each hook of the lowering acts."""
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What attention weights gather besides the values: `out_i += sum_j weight_ij table[h, row(i, j)]`."""
+
+    table: Float[Tensor, "h rows d_v"]
+    """One head's table may serve all heads."""
+    row: PairFunction
+
+
 class Encoding(nn.Module):
     """A position encoding. As it stands it is no encoding at all (NoPE): every hook is neutral.
 
     A subclass states the paper's formula in `score` or `absolute` (the definition), and overrides the hooks of the
-    lowering so that they give the same numbers. Subclasses are final and inherit from this class only.
+    lowering so that they give the same numbers. Subclasses are final and inherit from this class only. An object
+    serves one layer as it stands; `layers` says what serves several.
     """
 
     properties: Property = (
@@ -76,6 +97,12 @@ class Encoding(nn.Module):
     head_dim: int | None = None
     variants: tuple[dict[str, Any], ...] = ()
     """Options, besides the defaults, under which the laws are checked."""
+    beyond_domain: str = "choose positions inside the domain, or an encoding without bounds: rope, alibi, sinusoidal"
+    """What to do about a position that it does not take."""
+    causal: bool | None = None
+    """True: it reads the past only, and refuses a mask that shows more."""
+    memory: int = 0
+    """Tokens of earlier segments that a model under this encoding reads besides its own, in training too."""
 
     def __init__(self):
         super().__init__()
@@ -83,8 +110,14 @@ class Encoding(nn.Module):
     def reset_parameters(self) -> None:
         """Draw the initial values of the encoding's own parameters; an encoding without any has nothing to do."""
 
-    def fits(self, **sizes: int) -> None:
-        """OptionError unless it was built for these sizes: any of `width`, `heads`, `head_dim`."""
+    @property
+    def sites(self) -> list[str]:
+        """Where it acts, by the hooks of the lowering that it overrides; empty for no encoding at all."""
+        changed = [hook for hook in SITES if getattr(type(self), hook) is not getattr(Encoding, hook)]
+        return list(dict.fromkeys(SITES[hook] for hook in changed))
+
+    def fits(self, *, causal: bool | None = None, **sizes: int) -> None:
+        """OptionError unless it was built for these sizes (any of `width`, `heads`, `head_dim`) and such a mask."""
         for name, size in sizes.items():
             if getattr(self, name) not in (None, size):
                 raise OptionError(
@@ -93,16 +126,43 @@ class Encoding(nn.Module):
                     allowed=f"{name} {getattr(self, name)}",
                     do=f"build it with {name}={size}, or with encodings.create from the model's Shape",
                 )
+        if self.causal and causal is False:
+            raise OptionError(
+                f"{type(self).__name__} was built for a causal mask: it tells no two later tokens apart",
+                given="a mask that shows later tokens",
+                do="build it with causal=False, or use mask=CAUSAL",
+            )
 
     def takes(self, pos: Positions) -> None:
-        """PositionError unless `pos` lies on as many axes as the encoding has."""
-        if self.domain.axes not in (None, pos.axes):
+        """PositionError unless `pos` lies in the domain: as many axes, inside the bounds, whole where it has to be."""
+        domain = self.domain
+        if domain.axes not in (None, pos.axes):
             raise PositionError(
                 f"{type(self).__name__} takes positions on another number of axes",
                 given=f"{pos.axes} axes",
-                allowed=f"{self.domain.axes}",
+                allowed=f"{domain.axes}",
                 do="build the encoding with that many axes, or give positions.sequence for a line",
             )
+        if domain.unbounded and not domain.whole:
+            return
+        place = pos.anchored()
+        inside = (place >= domain.lowest) & (place <= domain.highest)
+        if domain.whole:
+            inside = inside & (place == place.round())
+        if torch.compiler.is_compiling():
+            torch._assert_async(inside.all(), f"a position outside the domain of {type(self).__name__}")
+        elif not place.is_meta and not inside.all():
+            raise PositionError(
+                f"{type(self).__name__} has no such position",
+                given=f"position {max(place[~inside].tolist(), key=abs):g}",
+                allowed=f"{domain.lowest:g} to {domain.highest:g}" + ", whole numbers" * domain.whole,
+                do=self.beyond_domain,
+            )
+
+    @property
+    def owner(self) -> "Encoding":
+        """The encoding whose `prepare`, `draw` and `auxiliary` serve this one: itself, unless layers share tables."""
+        return self
 
     def layers(self, count: int) -> "list[Encoding]":
         """One encoding a layer: the same object for all of them, unless each layer has tables of its own."""
@@ -111,6 +171,14 @@ class Encoding(nn.Module):
     def scale(self, head_dim: int) -> float:
         """What multiplies `<q, k>`: `1 / sqrt(d)` with the head width before any widening."""
         return head_dim**-0.5
+
+    def draw(self, pos: Positions, generator: torch.Generator) -> Positions:
+        """The positions to train on where the text lies at `pos`: those, unless training moves them at random."""
+        return pos
+
+    def auxiliary(self, pos: Positions, generator: torch.Generator) -> Tensor | float:
+        """What training adds to the loss of a batch at `pos`."""
+        return 0.0
 
     # The definition: the formula of the paper. Slow, plain, and what everything else is held against.
 
@@ -156,6 +224,10 @@ class Encoding(nn.Module):
         q `[b, h, i, d]` and k `[b, g, j, d]` are as projected. A bias that reads k belongs to an encoding that leaves
         `key` alone, so that cached keys are still as projected; a content-free one must not touch q and k.
         """
+        return None
+
+    def mix(self, q_pos: Positions, k_pos: Positions) -> Mix | None:
+        """What the weights gather besides the values, or None."""
         return None
 
 

@@ -1,13 +1,24 @@
-"""The keys and values of the tokens that came before, with their positions."""
+"""What is kept of the tokens that came before: their keys and values, or the layer inputs, with their positions."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gnomon.errors import OptionError, PositionError
+from gnomon.errors import OptionError
 from gnomon.positions import Positions
+
+
+class Extent(NamedTuple):
+    """The positions of one call."""
+
+    queries: Positions
+    computed: Positions
+    """Of the keys that are computed in this call."""
+    keys: Positions
+    """Of all keys."""
 
 
 class NoCache:
@@ -15,9 +26,13 @@ class NoCache:
 
     length = 0
 
-    def extend(self, pos: Positions) -> tuple[Positions, Positions]:
-        """The positions of the new tokens, and of all keys: both those of the call."""
-        return pos, pos
+    def extend(self, pos: Positions) -> Extent:
+        """Queries and keys: those of the call."""
+        return Extent(pos, pos, pos)
+
+    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
+        """The layer inputs from which keys are computed: those of the call."""
+        return x
 
     def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """All keys and values of the layer: those of the call."""
@@ -50,8 +65,8 @@ class Cache:
         self._fields: dict[str, Tensor] = {}
         self._layers: dict[int, tuple[Tensor, Tensor]] = {}
 
-    def extend(self, pos: Positions) -> tuple[Positions, Positions]:
-        """Take in the positions of new tokens; returns them, and the positions of all keys, cached ones first.
+    def extend(self, pos: Positions) -> Extent:
+        """Take in the positions of new tokens, whose keys are computed now; all keys are the cached ones, then theirs.
 
         Turns are counted in the order in which tokens came: the new ones follow all that are held, wherever they are.
         """
@@ -62,21 +77,24 @@ class Cache:
                 allowed=f"{self.capacity} in all",
                 do="make a Cache of larger capacity",
             )
-        held = self._fields.get("coords")
-        if held is not None and (
-            held.shape[2] != pos.axes or (held.shape[0] != pos.rows and 1 not in (held.shape[0], pos.rows))
-        ):
-            raise PositionError(
-                "pieces of one sequence need the same axes, and the same rows or one for all",
-                given=f"{held.shape[0]} rows on {held.shape[2]} axes, then {pos.rows} rows on {pos.axes} axes",
-            )
-        new, begin = _following(pos, self.length), self.length
+        held, begin = self._held(), self.length
+        if held is not None:
+            held.joins(pos)
+        new = pos.first() if held is None else pos.after(held)
         self._begin, self.length = begin, begin + pos.length
         for name in FIELDS:
             self._write(name, new)
-        if begin == 0:
-            return new, new
-        return new, Positions(**{name: room[:, : self.length] for name, room in self._fields.items()})
+        return Extent(new, new, new if held is None else self._held())
+
+    def _held(self) -> Positions | None:
+        """The positions of all tokens that are held."""
+        if not self.length:
+            return None
+        return Positions(**{name: room[:, : self.length] for name, room in self._fields.items()})
+
+    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
+        """The layer inputs from which keys are computed: those of the call."""
+        return x
 
     def _write(self, name: str, new: Positions) -> None:
         """Write one field of the new tokens' positions in place, so that one compiled step serves every length."""
@@ -109,8 +127,49 @@ class Cache:
         return keys[:, :, : self.length], values[:, :, : self.length]
 
 
-def _following(pos: Positions, held: int) -> Positions:
-    """The same positions, their turns moved behind those of the tokens held."""
-    if pos.index is None or not pos.length:
-        return replace(pos, turn=held, index=None)
-    return replace(pos, index=pos.index - pos.index.amin(dim=1, keepdim=True) + held)
+class Memory:
+    """The layer inputs of the last `size` tokens, from which keys and values are computed anew: Transformer-XL's cache.
+
+    For training on text in order: what is remembered carries no gradient, but the projections that read it do.
+    Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context", section 3.2.
+    """
+
+    def __init__(self, size: int):
+        if size < 1:
+            raise OptionError("a memory needs room", given=f"size {size}", allowed="1 or more tokens")
+        self.size = size
+        self.length = 0
+        """Tokens that came before the current call, remembered or not."""
+        self.inputs: dict[int, Tensor] = {}
+        """Of each layer, `[b, m, w]`."""
+        self._positions: Positions | None = None
+
+    def extend(self, pos: Positions) -> Extent:
+        """Take in the positions of new tokens; keys are computed for those remembered, then for these."""
+        new = pos.first() if self._positions is None else pos.after(self._positions)
+        keys = new if self._positions is None else self._positions.append(new)
+        self._positions = keys.tokens(max(0, keys.length - self.size), keys.length)
+        self.length += pos.length
+        return Extent(new, keys, keys)
+
+    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
+        """The inputs of the layer that are remembered, then `x`, which is remembered from now on."""
+        held = self.inputs.get(layer)
+        if held is not None and held.shape[0] != x.shape[0]:
+            raise OptionError(
+                "a memory holds one batch",
+                given=f"{x.shape[0]} rows",
+                allowed=f"the {held.shape[0]} rows it was begun with",
+                do="make another Memory for another batch",
+            )
+        both = x if held is None else torch.cat([held.to(x.dtype), x], dim=1)
+        self.inputs[layer] = both[:, -self.size :].detach()
+        return both
+
+    def store(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values of the layer: those of the call."""
+        return k, v
+
+
+Past = NoCache | Cache | Memory
+"""What came before: nothing, keys and values, or layer inputs."""

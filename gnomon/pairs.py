@@ -31,6 +31,35 @@ def dense(pair: PairFunction, rows: int, heads: int, queries: int, keys: int, de
     return value[(None,) * (4 - value.dim())]
 
 
+def at_head(table: Tensor, b: Tensor, h: Tensor, i: Tensor, row: Tensor) -> Tensor:
+    """`table[b, h, i, row]`, where a table of one batch row or one head serves all of them."""
+    b, h = (index if size > 1 else 0 for index, size in ((b, table.shape[0]), (h, table.shape[1])))
+    return table[b, h, i, row]
+
+
+def query_lookup(q: Tensor, table: Tensor, row: PairFunction) -> PairFunction:
+    """`<q_i, table[h, row(i, j)]>`: q `[b, h, i, d]`, table `[h or 1, rows, d]`."""
+    product = q @ table.transpose(-2, -1).to(q.dtype)
+    return lambda b, h, i, j: at_head(product, b, h, i, row(b, h, i, j))
+
+
+def key_lookup(k: Tensor, table: Tensor, row: PairFunction) -> PairFunction:
+    """`<k_j, table[h, row(i, j)]>`: k `[b, g, j, d]` with h a multiple of g, table `[h or 1, rows, d]`."""
+    group = max(table.shape[0] // k.shape[1], 1)
+    product = k.repeat_interleave(group, dim=1) @ table.transpose(-2, -1).to(k.dtype)
+    return lambda b, h, i, j: at_head(product, b, h, j, row(b, h, i, j))
+
+
+def matrix(values: Tensor) -> PairFunction:
+    """`values[b, h, i, j]`, four dimensions of which the first two may be 1."""
+    return lambda b, h, i, j: at_head(values, b, h, i, j)
+
+
+def total(*terms: PairFunction) -> PairFunction:
+    """The sum of several biases."""
+    return lambda b, h, i, j: sum(term(b, h, i, j) for term in terms)
+
+
 def causal(q_pos: Positions, k_pos: Positions) -> PairFunction:
     """A query sees the keys whose turn is not later than its own."""
     q_turn, k_turn = q_pos.turns(), k_pos.turns()

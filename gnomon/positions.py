@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ class Positions:
     segment: `[rows, n]` int64, the document of each token, -1 for padding; absent: one document, no padding.
     placed:  `[rows, n]` bool, False for a token without a place (a prefix, a class token); absent: all have one.
     step:    the constant difference between neighbours on a single axis, the same in every row; absent: not known.
+             Constructors know it; nobody else sets it.
     """
 
     coords: Tensor
@@ -30,7 +31,7 @@ class Positions:
     index: Tensor | None = None
     segment: Tensor | None = None
     placed: Tensor | None = None
-    step: float | None = None
+    step: float | None = field(default=None, init=False)
 
     def __post_init__(self):
         if self.coords.dim() != 3 or self.coords.dtype != torch.float64:
@@ -101,41 +102,63 @@ class Positions:
     def shifted(self, by: float | Sequence[float]) -> "Positions":
         """The same tokens, every coordinate moved by `by` (a number, or one number an axis)."""
         by = torch.as_tensor(by, dtype=torch.float64, device=self.coords.device)
-        return replace(self, coords=self.coords + by)
+        return replace(self, coords=self.coords + by)._stepping(self.step)
 
     def tokens(self, start: int, stop: int) -> "Positions":
         """The tokens `start` to `stop - 1` of every row."""
-        return replace(self._each(lambda field: field[:, start:stop]), turn=self.turn + start)
+        part = self._each(lambda field: field[:, start:stop])
+        return replace(part, turn=self.turn + start)._stepping(self.step)
 
     def stretched(self, n: int) -> "Positions":
         """The same tokens, the last one repeated up to `n` tokens; for what a mask hides."""
         more = n - self.length
-        repeat = self._each(lambda field: torch.cat([field, field[:, -1:].expand(-1, more, *field.shape[2:])], dim=1))
-        return replace(repeat, step=self.step if more == 0 else None)
+        return self._each(lambda field: torch.cat([field, field[:, -1:].expand(-1, more, *field.shape[2:])], dim=1))
 
     def row(self, which: Tensor) -> "Positions":
         """The rows of the batch that `which` `[m]` int64 names, in that order; what all rows share stays shared."""
-        return self._each(lambda field: field if field.shape[0] == 1 else field[which])
+        return self._each(lambda field: field if field.shape[0] == 1 else field[which])._stepping(self.step)
 
     def to(self, device: torch.device | str) -> "Positions":
         """The same positions on another device."""
-        return self._each(lambda field: field.to(device))
+        return self._each(lambda field: field.to(device))._stepping(self.step)
+
+    def first(self) -> "Positions":
+        """The same positions, their turns beginning at 0 where they count up by one."""
+        return self if self.turn == 0 else replace(self, turn=0)._stepping(self.step)
+
+    def after(self, earlier: "Positions") -> "Positions":
+        """The same positions, their turns moved behind all those of `earlier` tokens, row by row."""
+        if earlier.index is None and self.index is None:
+            return replace(self, turn=earlier.turn + earlier.length)._stepping(self.step)
+        if not earlier.length or not self.length:
+            return self
+        shift = earlier.turns().amax(dim=1, keepdim=True) + 1 - self.turns().amin(dim=1, keepdim=True)
+        return replace(self, index=self.turns() + shift)._stepping(self.step)
 
     def append(self, later: "Positions") -> "Positions":
-        """These tokens followed by `later` ones, row by row; the turns of `later` are kept as they are."""
+        """These tokens followed by `later` ones, row by row: all of these come before any of those."""
+        self.joins(later)
+        later = later.after(self)
+        return Positions(
+            coords=_join(self.coords, later.coords),
+            turn=self.turn,
+            index=None if later.index is None and self.index is None else _join(self.turns(), later.turns()),
+            segment=_either(self.segment, later.segment, self.segments(), later.segments()),
+            placed=_either(self.placed, later.placed, self.has_place(), later.has_place()),
+        )
+
+    def joins(self, later: "Positions") -> None:
+        """PositionError unless `later` tokens can follow these in the same rows."""
         if self.axes != later.axes or (self.rows != later.rows and 1 not in (self.rows, later.rows)):
             raise PositionError(
                 "pieces of one sequence need the same axes, and the same rows or one for all",
                 given=f"{self.rows} rows on {self.axes} axes, then {later.rows} rows on {later.axes} axes",
             )
-        follows = self.index is None and later.index is None and later.turn == self.turn + self.length
-        return Positions(
-            coords=_join(self.coords, later.coords),
-            turn=self.turn,
-            index=None if follows else _join(self.turns(), later.turns()),
-            segment=_either(self.segment, later.segment, self.segments(), later.segments()),
-            placed=_either(self.placed, later.placed, self.has_place(), later.has_place()),
-        )
+
+    def _stepping(self, step: float | None) -> "Positions":
+        """These positions, known to be evenly spaced where `step` is given."""
+        object.__setattr__(self, "step", step)
+        return self
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "Positions":
         return replace(
@@ -147,19 +170,21 @@ class Positions:
         )
 
 
-def sequence(n: int, start: float | Sequence[float] | Tensor = 0, *, device=None) -> Positions:
-    """`start, start + 1, ...`: `n` tokens in a row; `start` may be negative, fractional, or one number a row.
+def sequence(n: int, start: float | Sequence[float] | Tensor = 0, *, step: float = 1.0, device=None) -> Positions:
+    """`start, start + step, ...`: `n` tokens in a row; `start` may be negative, fractional, or one number a row.
 
-    A whole `start` counts as tokens that came before, so the turns begin there too; otherwise they begin at 0.
+    A whole number `start` counts as tokens that came before, so the turns begin there too; otherwise, and where starts
+    are given row by row, they begin at 0.
     """
     if n < 0:
         raise PositionError("a sequence needs a length", given=n, allowed="0 or more")
     if isinstance(start, float) and not math.isfinite(start):
         raise PositionError("positions are real numbers", given=start, do="give a finite start")
-    count = torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
+    count = step * torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
     if not isinstance(start, int | float):
-        return Positions(torch.as_tensor(start, dtype=torch.float64, device=device).reshape(-1, 1, 1) + count, step=1.0)
-    return Positions(count + start, turn=int(start) if start == int(start) else 0, step=1.0)
+        starts = torch.as_tensor(start, dtype=torch.float64, device=device)
+        return Positions(starts.reshape(-1, 1, 1) + count)._stepping(step)
+    return Positions(count + start, turn=int(start) if start == int(start) else 0)._stepping(step)
 
 
 def packed(lengths: Sequence[int], *, restart: bool = True, device=None) -> Positions:
@@ -174,7 +199,7 @@ def packed(lengths: Sequence[int], *, restart: bool = True, device=None) -> Posi
     count = torch.arange(segment.shape[0], device=device)
     if restart:
         count = count - (sizes.cumsum(0) - sizes)[segment]
-    return Positions(count.to(torch.float64)[None, :, None], segment=segment[None], step=None if restart else 1.0)
+    return Positions(count.to(torch.float64)[None, :, None], segment=segment[None])._stepping(None if restart else 1.0)
 
 
 def padded(mask: Tensor) -> Positions:
@@ -252,8 +277,7 @@ def batch(*several: Positions) -> Positions:
         placed=None
         if all(p.placed is None for p in several)
         else torch.cat([p.has_place().expand(p.rows, -1) for p in several]),
-        step=several[0].step if len(steps) == 1 else None,
-    )
+    )._stepping(several[0].step if len(steps) == 1 else None)
 
 
 def _either(first: Tensor | None, second: Tensor | None, whole_first: Tensor, whole_second: Tensor) -> Tensor | None:

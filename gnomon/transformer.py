@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from gnomon.attention import Attention, Plan
+from gnomon.attention import Attention, Plan, one_position_each
 from gnomon.backends import Backend
 from gnomon.encoding import Encoding
-from gnomon.errors import OptionError, PositionError
-from gnomon.kv_cache import Cache, NoCache
+from gnomon.errors import OptionError
+from gnomon.kv_cache import NoCache, Past
 from gnomon.pairs import CAUSAL, Mask
 from gnomon.positions import Positions, sequence
 
@@ -25,8 +25,11 @@ class Block(nn.Module):
         self.up, self.down = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, plan: Plan, cache: Cache | NoCache, layer: int) -> Tensor:
-        x = x + self.dropout(self.attention(self.norm_attention(x), cache=cache, layer=layer, plan=plan))
+    def forward(self, x: Tensor, plan: Plan, cache: Past, layer: int) -> Tensor:
+        source = cache.recall(layer, x)
+        normed = self.norm_attention(x)
+        keys = None if source is x else self.norm_attention(source)
+        x = x + self.dropout(self.attention(normed, keys=keys, cache=cache, layer=layer, plan=plan))
         hidden = nn.functional.gelu(self.up(self.norm_feed_forward(x)))
         return x + self.dropout(self.down(hidden))
 
@@ -58,12 +61,12 @@ class Transformer(nn.Module):
         backend: str | Backend = "auto",
     ):
         super().__init__()
-        layers = encoding.layers(depth) if isinstance(encoding, Encoding) else list(encoding)
-        if len(layers) != depth:
+        layers = encoding.layers(depth) if isinstance(encoding, Encoding) else [*encoding]
+        if isinstance(encoding, str) or len(layers) != depth:
             raise OptionError(
                 "each layer has one encoding",
-                given=f"{len(layers)} encodings, {depth} layers",
-                do=f"give one encoding for all layers, or a list of {depth}",
+                given=repr(encoding) if isinstance(encoding, str) else f"{len(layers)} encodings, {depth} layers",
+                do=f"give one encoding for all layers (gnomon.encodings.create makes one), or a list of {depth}",
             )
         self.width, self.heads, self.scale_embeddings = width, heads, scale_embeddings
         self.embedding = nn.Embedding(vocabulary, width)
@@ -78,15 +81,22 @@ class Transformer(nn.Module):
         # One plan serves all layers that share an encoding: the first layer of each makes it.
         self._first = [next(i for i, other in enumerate(layers) if other is layer) for layer in layers]
         self._makers = sorted(set(self._first))
-        self.reset_parameters()
+        owners = [layer.owner for layer in layers]
+        self._owners = sorted({next(i for i, other in enumerate(owners) if other is owner) for owner in owners})
+        self._reset()
 
     def reset_parameters(self) -> None:
-        """Initial values: variance 1 / fan-in, residual outputs smaller by sqrt(2 depth)."""
+        """Initial values: variance 1 / fan-in, residual outputs smaller by sqrt(2 depth); those of the encodings."""
+        self._reset()
+        for first in self._makers:
+            self.blocks[first].attention.encoding.reset_parameters()
+
+    def _reset(self) -> None:
         nn.init.normal_(self.embedding.weight, std=self.width**-0.5)
         for block in self.blocks:
             block.norm_attention.reset_parameters()
             block.norm_feed_forward.reset_parameters()
-            block.attention.reset_parameters()
+            block.attention.reset_projections()
             for linear in (block.up, block.down):
                 nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
                 nn.init.zeros_(linear.bias)
@@ -97,10 +107,15 @@ class Transformer(nn.Module):
         if self.unembedding is not None:
             nn.init.normal_(self.unembedding.weight, std=self.width**-0.5)
 
+    @property
+    def encodings(self) -> list[Encoding]:
+        """The owners of the layers' encodings, each once: what training asks for positions and losses."""
+        return [self.blocks[first].attention.encoding.owner for first in self._owners]
+
     def forward(
-        self, tokens: Int[Tensor, "b n"], pos: Positions | None = None, *, cache: Cache | None = None
+        self, tokens: Int[Tensor, "b n"], pos: Positions | None = None, *, cache: Past | None = None
     ) -> Float[Tensor, "b n vocabulary"]:
-        """Logits `[b, n, vocabulary]` of tokens `[b, n]` at `pos`; with a cache, after the tokens it holds.
+        """Logits `[b, n, vocabulary]` of tokens `[b, n]` at `pos`; with a cache or memory, after the tokens it holds.
 
         Positions default to 0, 1, 2, ..., or to what follows the number of cached tokens.
         """
@@ -109,23 +124,19 @@ class Transformer(nn.Module):
             raise OptionError("a model reads rows of tokens", given=f"shape {list(tokens.shape)}", allowed="[b, n]")
         if pos is None:
             pos = sequence(tokens.shape[1], cache.length, device=tokens.device)
-        if pos.length != tokens.shape[1] or pos.rows not in (1, tokens.shape[0]):
-            raise PositionError(
-                "every token has one position",
-                given=f"{pos.rows} rows of {pos.length} positions for {list(tokens.shape)} tokens",
-                allowed="as many positions as tokens, in one row or as many as the batch has",
-            )
-        for first in self._makers:
-            self.blocks[first].attention.encoding.takes(pos)
+        one_position_each(pos, tokens)
+        encodings = self.encodings
+        for encoding in encodings:
+            encoding.takes(pos)
         x = self.embedding(tokens)
         if self.scale_embeddings:
             x = x * self.width**0.5
-        for first in self._makers:
-            x = self.blocks[first].attention.encoding.embed(x, pos)
+        for encoding in encodings:
+            x = encoding.embed(x, pos)
         x = self.dropout(x)
-        pos, k_pos = cache.extend(pos)
+        extent, shared = cache.extend(pos), []
         dtype = torch.get_autocast_dtype(x.device.type) if torch.is_autocast_enabled(x.device.type) else x.dtype
-        plans = {i: self.blocks[i].attention.plan(pos, k_pos, dtype) for i in self._makers}
+        plans = {i: self.blocks[i].attention.plan(extent, dtype, shared) for i in self._makers}
         for layer, (block, first) in enumerate(zip(self.blocks, self._first, strict=True)):
             x = block(x, plans[first], cache, layer)
         x = self.norm(x)

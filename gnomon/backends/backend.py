@@ -10,7 +10,6 @@ from gnomon.encoding import Encoding
 from gnomon.pairs import Mask
 from gnomon.positions import Positions
 
-
 Raw = tuple[Tensor, Tensor]
 """Queries and keys as projected."""
 

@@ -55,6 +55,13 @@ class Flex(Backend):
     ) -> _Plan:
         from torch.nn.attention.flex_attention import create_block_mask
 
+        if encoding.mix(q_pos, k_pos) is not None:
+            raise BackendError(
+                f"{type(encoding).__name__} gives values that depend on the pair; flex keeps no weights",
+                given="backend='flex'",
+                allowed="sdpa, reference",
+                do="use backend='sdpa'",
+            )
         device, queries, keys = q_pos.coords.device, q_pos.length, k_pos.length
         pair = mask.pair(q_pos, k_pos)
         q_room, k_room = self._room(queries, device), self._room(keys, device)

@@ -1,4 +1,4 @@
-"""The truth: every pair's logit by the encoding's definition, in O(n^2) memory."""
+"""The truth: every pair's logit by the definition, in O(n^2) memory, or O(n^2 d) where values depend on the pair."""
 
 from dataclasses import dataclass
 
@@ -52,4 +52,6 @@ class Reference(Backend):
             weights = weights.masked_fill(~plan.allowed, 0.0)
         weights = torch.nn.functional.dropout(weights, dropout)
         received = plan.encoding.value(v, plan.q_pos, plan.k_pos)
-        return torch.einsum("bhij,bhijd->bhid", weights, received.expand(*weights.shape, received.shape[-1]))
+        if received.shape[2] == 1:
+            return weights @ received[:, :, 0]
+        return torch.einsum("bhij,bhijd->bhid", weights, received)

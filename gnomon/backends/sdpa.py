@@ -8,9 +8,13 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from gnomon import pairs
 from gnomon.backends.backend import Backend, Raw
-from gnomon.encoding import Encoding, Property
+from gnomon.backends.weights import weighted
+from gnomon.encoding import Encoding, Property, both_placed
 from gnomon.pairs import Mask, PairFunction, dense
 from gnomon.positions import Positions
+
+CHUNK = 256
+"""Queries that share one matrix of biases where these depend on content and no gradient is asked for."""
 
 
 @dataclass(frozen=True)
@@ -18,14 +22,16 @@ class _Plan:
     encoding: Encoding
     q_pos: Positions
     k_pos: Positions
+    mask: Mask
     heads: int
-    square: bool
+    content_free: bool
+    square: bool = False
     """The mask is the plain lower triangle, which SDPA draws itself."""
-    allowed: Tensor | None
+    allowed: Tensor | None = None
     """Bools that broadcast to `[b, h, i, j]`."""
-    bias: Tensor | None
+    bias: Tensor | None = None
     """The content-free bias of every pair, what is not allowed at minus infinity; broadcasts to `[b, h, i, j]`."""
-    table: Tensor | None
+    table: Tensor | None = None
     """The content-free bias by difference of place, `[1, h, i + j - 1]`, where one strided view of it serves all."""
 
 
@@ -33,6 +39,8 @@ class Sdpa(Backend):
     """Content-free biases are made once per forward pass. Over evenly spaced positions such a bias is a strided view
 
     of one table of differences: with the queries flipped, mask[i', j] = table[i' + j], and nothing of size n^2 is kept.
+    Biases that read content, and values that depend on the pair, are made for some queries at a time: O(n) memory
+    without gradients.
     """
 
     lowers = True
@@ -40,43 +48,82 @@ class Sdpa(Backend):
     def plan(
         self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
     ) -> _Plan:
-        content_free = Property.CONTENT_FREE in encoding.properties
-        square = mask.square(q_pos, k_pos)
+        content_free = Property.CONTENT_FREE in encoding.properties and encoding.mix(q_pos, k_pos) is None
+        plan = _Plan(encoding, q_pos, k_pos, mask, heads, content_free)
+        if not content_free:
+            return plan
         empty = torch.empty(0, device=q_pos.coords.device)
-        bias = encoding.bias(empty, empty, q_pos, k_pos) if content_free else None
-        plan = _Plan(encoding, q_pos, k_pos, heads, square and bias is None and content_free, None, None, None)
-        if bias is not None and square and _even(encoding, q_pos, k_pos):
-            return replace(plan, table=_table(encoding, q_pos, heads, dtype))
-        if not plan.square:
-            pair = mask.pair(q_pos, k_pos)
-            plan = replace(plan, allowed=None if pair is None else self._dense(plan, pair))
+        bias = encoding.bias(empty, empty, q_pos, k_pos)
+        if mask.square(q_pos, k_pos):
+            if bias is None:
+                return replace(plan, square=True)
+            if _even(encoding, q_pos, k_pos):
+                return replace(plan, table=_table(encoding, q_pos, heads, dtype))
+        plan = replace(plan, allowed=_allowed(plan))
         if bias is None:
             return plan
-        bias = self._dense(plan, pairs.placed(bias, q_pos, k_pos)).to(dtype)
+        bias = _dense(plan, pairs.placed(bias, q_pos, k_pos)).to(dtype)
         return replace(plan, bias=_masked(bias, plan.allowed))
 
     def attend(
         self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
+        if not plan.content_free:
+            return self._by_chunks(plan, q, k, v, raw, scale, dropout)
         options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
         if plan.square:
             return scaled_dot_product_attention(q, k, v, is_causal=True, **options)
         if plan.table is not None:
             view = _view(plan.table, q.shape[2], k.shape[2])
             return scaled_dot_product_attention(q.flip(2), k, v, attn_mask=view, **options).flip(2)
-        attn_mask = plan.allowed if plan.bias is None else plan.bias
-        pair = None
-        if raw is not None:
-            pair = pairs.placed(plan.encoding.bias(*raw, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
-        if pair is not None:
-            attn_mask = _masked(self._dense(plan, pair, q.shape[0]).to(q.dtype), plan.allowed)
-        if attn_mask is not None:
-            attn_mask = attn_mask.expand(-1, -1, q.shape[2], k.shape[2])
-        return scaled_dot_product_attention(q, k, v, attn_mask=attn_mask, **options)
+        return _sdpa(q, k, v, plan.allowed if plan.bias is None else plan.bias, scale, dropout)
 
-    def _dense(self, plan: _Plan, pair: PairFunction, rows: int | None = None) -> Tensor:
-        rows = rows or max(plan.q_pos.rows, plan.k_pos.rows)
-        return dense(pair, rows, plan.heads, plan.q_pos.length, plan.k_pos.length, plan.q_pos.coords.device)
+    def _by_chunks(
+        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
+    ) -> Tensor:
+        n = q.shape[2]
+        # Gradients keep every chunk anyway, and a compiled graph would be unrolled for one length.
+        size = n if torch.is_grad_enabled() or torch.compiler.is_compiling() else CHUNK
+        if n <= size:
+            return self._content(plan, q, k, v, raw, scale, dropout)
+        parts = []
+        for start in range(0, n, size):
+            some, stop = slice(start, start + size), min(start + size, n)
+            chunk = replace(plan, q_pos=plan.q_pos.tokens(start, stop))
+            raw_some = None if raw is None else (raw[0][:, :, some], raw[1])
+            parts.append(self._content(chunk, q[:, :, some], k, v, raw_some, scale, dropout))
+        return torch.cat(parts, dim=2)
+
+    def _content(
+        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
+    ) -> Tensor:
+        read = (torch.empty(0, device=q.device),) * 2 if raw is None else raw
+        pair = pairs.placed(plan.encoding.bias(*read, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
+        bias = None if pair is None else _dense(plan, pair, q.shape[0]).to(q.dtype)
+        mix, allowed = plan.encoding.mix(plan.q_pos, plan.k_pos), _allowed(plan)
+        if mix is None:
+            return _sdpa(q, k, v, allowed if bias is None else _masked(bias, allowed), scale, dropout)
+        nowhere = plan.q_pos.placed is None and plan.k_pos.placed is None
+        counted = None if nowhere else both_placed(plan.q_pos, plan.k_pos)
+        return weighted(q, k, v, bias, allowed, mix, counted, scale, dropout)
+
+
+def _sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None, scale: float, dropout: float) -> Tensor:
+    if attn_mask is not None:
+        attn_mask = attn_mask.expand(-1, -1, q.shape[2], k.shape[2])
+    return scaled_dot_product_attention(
+        q, k, v, attn_mask=attn_mask, dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
+    )
+
+
+def _dense(plan: _Plan, pair: PairFunction, rows: int | None = None) -> Tensor:
+    rows = rows or max(plan.q_pos.rows, plan.k_pos.rows)
+    return dense(pair, rows, plan.heads, plan.q_pos.length, plan.k_pos.length, plan.q_pos.coords.device)
+
+
+def _allowed(plan: _Plan) -> Tensor | None:
+    pair = plan.mask.pair(plan.q_pos, plan.k_pos)
+    return None if pair is None else _dense(plan, pair)
 
 
 def _masked(bias: Tensor, allowed: Tensor | None) -> Tensor:

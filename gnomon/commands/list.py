@@ -9,15 +9,6 @@ from gnomon.commands.output import Json, Screen, print_json, table
 if TYPE_CHECKING:
     from gnomon.encoding import Domain, Encoding
 
-SITES = {
-    "embeddings": ("embed",),
-    "queries and keys": ("query", "key"),
-    "logits": ("bias",),
-    "scale": ("scale",),
-    "values": ("value",),
-}
-"""Where an encoding acts, by the hooks that it overrides."""
-
 TOKENS = 512
 TURNS = 12
 
@@ -59,7 +50,7 @@ def _rows(shape: Any) -> list[dict[str, Any]]:
         {
             "name": name,
             "title": (kind.__doc__ or "").strip().splitlines()[0],
-            "acts_on": _acts_on(kind),
+            "acts_on": made[name].sites,
             "positions": _domain(made[name].domain),
             "properties": [p.name.lower() for p in Property if p in made[name].properties],
             "options": options_of(kind),
@@ -69,15 +60,6 @@ def _rows(shape: Any) -> list[dict[str, Any]]:
         }
         for name, kind in ENCODINGS.items()
     ]
-
-
-def _acts_on(kind: "type[Encoding]") -> list[str]:
-    from gnomon.encoding import Encoding
-
-    def overridden(hook: str) -> bool:
-        return getattr(kind, hook) is not getattr(Encoding, hook)
-
-    return [site for site, hooks in SITES.items() if any(map(overridden, hooks))]
 
 
 def _domain(domain: "Domain") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.encoding import Domain, Encoding, Property
-from gnomon.errors import OptionError, PositionError
+from gnomon.errors import OptionError
 from gnomon.positions import Positions
 
 Beyond = Literal["raise", "clamp", "wrap", "interpolate"]
@@ -24,7 +24,7 @@ class Learned(Encoding):
     between whole numbers have a meaning too. The stretch is fixed by `longest`, not by the sequence at hand: a cached
     key stays right.
 
-    Shapes: E `[M, w]`, initialised N(0, 0.02) as in GPT-2 and BERT. Positions: one axis.
+    Shapes: E `[M, w]`, initialised N(0, 0.02) as in BERT. Positions: one axis.
     Cost: M w parameters; one addition a token, once. Rows past the training length are never trained.
     Errors: PositionError for a position outside the table under `raise` and `interpolate`, or one that is not whole.
     Source: Gehring et al. 2017, "Convolutional Sequence to Sequence Learning", section 3.1; Devlin et al. 2019.
@@ -72,6 +72,14 @@ class Learned(Encoding):
         nn.init.normal_(self.weight, std=0.02)
 
     @property
+    def beyond_domain(self) -> str:
+        if self.beyond == "interpolate":
+            return "give a larger `longest`, or an encoding that is continuous everywhere: sinusoidal, rope, alibi"
+        return (
+            "give a larger max_positions, or choose beyond='clamp', 'wrap' (whole numbers) or 'interpolate' (real ones)"
+        )
+
+    @property
     def properties(self) -> Property:
         between = Property.CONTINUOUS if self.beyond == "interpolate" else Property(0)
         return between | Property.CACHEABLE | Property.CONTENT_FREE
@@ -96,8 +104,8 @@ class Learned(Encoding):
         return pos.only_placed(hat.to(self.weight.dtype) @ self.weight)
 
     def embed(self, x: Float[Tensor, "b n w"], pos: Positions) -> Float[Tensor, "b n w"]:
+        self.takes(pos)
         place = pos.anchored()[..., 0]
-        self._check(place)
         if self.beyond == "interpolate":
             place = place * (self.max_positions - 1) / (self.longest - 1)
             below = place.floor().clamp(max=max(self.max_positions - 2, 0))
@@ -116,24 +124,3 @@ class Learned(Encoding):
 
     def _rows(self, row: Tensor) -> Tensor:
         return nn.functional.embedding(row, self.weight)
-
-    def _check(self, place: Tensor) -> None:
-        # A compiled graph cannot branch on data; there the lookup itself refuses a row outside the table.
-        if torch.compiler.is_compiling() or place.numel() == 0 or place.is_meta:
-            return
-        domain = self.domain
-        if domain.whole and (place != place.round()).any():
-            raise PositionError(
-                "learned positions are rows of a table",
-                given=place[place != place.round()][0].item(),
-                allowed="whole numbers",
-                do="use beyond='interpolate', or an encoding that is continuous: sinusoidal, rope, alibi",
-            )
-        low, high = place.min().item(), place.max().item()
-        if low < domain.lowest or high > domain.highest:
-            raise PositionError(
-                f"learned positions end at {domain.highest}",
-                given=f"position {high if high > domain.highest else low:g}",
-                allowed=f"{domain.lowest} to {domain.highest} (a table of {self.max_positions} rows)",
-                do="give a larger max_positions, or choose beyond='clamp', 'wrap' or 'interpolate'",
-            )

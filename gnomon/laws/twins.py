@@ -12,8 +12,11 @@ class Definition(Encoding):
     def __init__(self, encoding: Encoding):
         super().__init__()
         self.encoding = encoding
-        self.properties, self.domain = encoding.properties, encoding.domain
+        self.properties, self.domain, self.causal = encoding.properties, encoding.domain, encoding.causal
         self.scale, self.score, self.value = encoding.scale, encoding.score, encoding.value
+
+    def layers(self, count: int) -> list[Encoding]:
+        return [self if layer is self.encoding else Definition(layer) for layer in self.encoding.layers(count)]
 
     def embed(self, x: Tensor, pos: Positions) -> Tensor:
         return x + self.encoding.absolute(pos)

@@ -54,11 +54,15 @@ def weigh(module: nn.Module, seed: int = 0, std: float = 0.3) -> nn.Module:
 
 
 def model(
-    encoding: Encoding | Sequence[Encoding], mask: Mask = CAUSAL, dtype: torch.dtype = torch.float64, **options
+    encoding: Encoding | Sequence[Encoding],
+    mask: Mask = CAUSAL,
+    dtype: torch.dtype = torch.float64,
+    depth: int = DEPTH,
+    **options,
 ) -> Transformer:
     """Two layers with grouped keys, weights of standard deviation 0.3, in evaluation mode."""
     options = dict(kv_heads=KV_HEADS, mask=mask) | options
-    return weigh(Transformer(VOCABULARY, WIDTH, DEPTH, HEADS, encoding, **options).to(dtype)).eval()
+    return weigh(Transformer(VOCABULARY, WIDTH, depth, HEADS, encoding, **options).to(dtype)).eval()
 
 
 def at(places: Sequence) -> Positions:

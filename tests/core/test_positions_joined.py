@@ -24,7 +24,7 @@ def samples(n: int = 6) -> dict[str, Positions]:
         "anywhere": drawn,
         "everything": replace(
             drawn,
-            index=torch.randint(0, 50, (3, n), generator=g),
+            index=torch.randint(0, 50, (3, 1), generator=g) + torch.arange(n),
             segment=torch.randint(-1, 2, (3, n), generator=g),
             placed=torch.rand(3, n, generator=g) > 0.5,
         ),

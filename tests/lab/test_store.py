@@ -90,7 +90,7 @@ def test_what_went_wrong_is_a_record_with_its_reason(filled: Store):
     diverged = found["none", "diverged"]
     assert "step" in diverged["reason"] and diverged["lengths"] == []
     failed = found["learned max_positions=10", "failed"]
-    assert "learned positions end at 9" in failed["reason"]
+    assert "Learned has no such position" in failed["reason"]
 
 
 def test_a_run_is_made_once_and_a_failed_one_again_only_on_request(filled: Store, text: Path):

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.rope import Rope
-from gnomon.kv_cache import Cache
+from gnomon.kv_cache import Cache, Extent
 from gnomon.laws.mutant import Mutant
 from gnomon.positions import Positions
 
@@ -15,13 +15,14 @@ from gnomon.positions import Positions
 class _CountsFromQuery(Cache):
     """Positions of a cached step are counted from the query, not from the start of the sequence."""
 
-    def extend(self, pos: Positions) -> tuple[Positions, Positions]:
-        new, held = super().extend(pos)
+    def extend(self, pos: Positions) -> Extent:
+        extent = super().extend(pos)
+        held = extent.keys
         if held.length == pos.length:
-            return new, held
+            return extent
         late = held.coords[:, held.length - pos.length :]
         early = held.coords[:, : held.length - pos.length]
-        return new, replace(held, coords=torch.cat([early, late - late[:, :1]], dim=1))
+        return extent._replace(keys=replace(held, coords=torch.cat([early, late - late[:, :1]], dim=1)))
 
 
 class _Overwriting(Cache):

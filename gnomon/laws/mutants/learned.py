@@ -12,6 +12,9 @@ from gnomon.positions import Positions
 class _Silent(Learned):
     """A position beyond the table is clamped without a word."""
 
+    def takes(self, pos: Positions) -> None:
+        pass
+
     def embed(self, x: Tensor, pos: Positions) -> Tensor:
         return super().embed(x, replace(pos, coords=pos.coords.clamp(0, self.max_positions - 1)))
 

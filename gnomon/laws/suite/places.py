@@ -33,7 +33,7 @@ def placeless(case: Case) -> Outcome:
 
 def matters(case: Case) -> Outcome:
     """Putting every token at the same position changes the logits of a cached step."""
-    if not any(type(case.make()).__dict__.get(hook) for hook in ("embed", "query", "key", "bias")):
+    if not set(case.make().sites) - {"scale"}:
         return Outcome(0.0, reason="it acts nowhere")
     model, tokens, pos = case.model(), case.tokens(), case.positions()
     together = replace(pos, coords=pos.coords[:, :1].expand_as(pos.coords).contiguous())

@@ -1,0 +1,42 @@
+"""Attention with its weights in hand, for encodings whose values depend on the pair: O(n^2) memory."""
+
+import torch
+from torch import Tensor
+
+from gnomon.encoding import Mix
+from gnomon.pairs import dense
+
+
+def weighted(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Tensor | None,
+    allowed: Tensor | None,
+    mix: Mix,
+    counted: Tensor | None,
+    scale: float,
+    dropout: float,
+) -> Tensor:
+    """`dropout(softmax(scale q k^T + bias)) (v + table[row])`, `[b, h, i, d_v]`.
+
+    bias, allowed: broadcast to `[b, h, i, j]`; a query that is allowed no key receives zeros.
+    counted:       `[rows, 1, i, j]`, the pairs to which `mix` applies; None: all.
+    """
+    group = q.shape[1] // k.shape[1]
+    k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
+    logits = scale * (q @ k.transpose(-2, -1)).to(torch.promote_types(q.dtype, torch.float32))
+    if bias is not None:
+        logits = logits + bias
+    if allowed is not None:
+        logits = logits.masked_fill(~allowed, -torch.inf)
+    weights = torch.softmax(logits, dim=-1)
+    if allowed is not None:
+        weights = weights.masked_fill(~allowed, 0.0)
+    weights = torch.nn.functional.dropout(weights, dropout).to(v.dtype)
+    out = weights @ v
+    if counted is not None:
+        weights = torch.where(counted, weights, 0.0)
+    row = dense(mix.row, weights.shape[0], 1, *weights.shape[2:], device=weights.device).expand_as(weights)
+    gathered = weights.new_zeros(*weights.shape[:3], mix.table.shape[-2]).scatter_add(-1, row, weights)
+    return out + gathered @ mix.table.to(v.dtype)
