@@ -1,6 +1,17 @@
 """gnomon: how Transformers know position. Encodings that are exact at any positions, and measures of how they hold."""
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gnomon import backends, encodings, errors, lab, laws, pairs, positions, report
+    from gnomon.attention import Attention, attend
+    from gnomon.encoding import Domain, Encoding, Property, Shape
+    from gnomon.errors import UserError
+    from gnomon.kv_cache import Cache, Memory
+    from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
+    from gnomon.positions import Positions
+    from gnomon.transformer import Transformer
 
 __version__ = "0.1.0"
 
@@ -17,11 +28,36 @@ _HOME = {
     "CAUSAL": "gnomon.pairs",
     "BIDIRECTIONAL": "gnomon.pairs",
     "Cache": "gnomon.kv_cache",
+    "Memory": "gnomon.kv_cache",
     "UserError": "gnomon.errors",
 }
 _MODULES = ("positions", "pairs", "encodings", "backends", "laws", "lab", "report", "errors")
 
-__all__ = [*_HOME, "positions", "encodings", "__version__"]
+__all__ = [
+    "BIDIRECTIONAL",
+    "CAUSAL",
+    "Attention",
+    "Cache",
+    "Domain",
+    "Encoding",
+    "Mask",
+    "Memory",
+    "Positions",
+    "Property",
+    "Shape",
+    "Transformer",
+    "UserError",
+    "__version__",
+    "attend",
+    "backends",
+    "encodings",
+    "errors",
+    "lab",
+    "laws",
+    "pairs",
+    "positions",
+    "report",
+]
 
 
 def __getattr__(name: str):
