@@ -4,7 +4,7 @@ Question: six encodings, trained alike on sequences of 128 bytes of Shakespeare,
 plays they have not seen. Does what lies further back help them, or harm them?
 
 Command:  gnomon compare quick
-          about five minutes on two cores: two workers of one thread, 75 to 90 seconds a run
+          four minutes on two cores: two workers of one thread, 65 to 85 seconds a run
 
 Answer:   ALiBi holds to 8 times the length, within 0.003 nats. T5 and RoPE hold to 160 bytes and then lose 0.18 and
           1.5 nats at 256, 0.76 and 2.3 at 1024. Learned and sinusoidal positions have lost 1.1 and 1.2 nats at 160

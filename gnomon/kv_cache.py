@@ -1,14 +1,14 @@
 """What is kept of the tokens that came before: their keys and values, or the layer inputs, with their positions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gnomon.errors import OptionError
-from gnomon.positions import Positions
+from gnomon.errors import OptionError, PositionError
+from gnomon.positions import Positions, sequence
 
 
 class Extent(NamedTuple):
@@ -19,6 +19,8 @@ class Extent(NamedTuple):
     """Of the keys that are computed in this call."""
     keys: Positions
     """Of all keys."""
+    renumbered: bool = False
+    """Whether a key's position changes from call to call, so that keys are kept as projected and lowered on read."""
 
 
 class NoCache:
@@ -152,6 +154,21 @@ class Memory:
         self.length += pos.length
         return Extent(new, keys, keys)
 
+    def tensors(self) -> dict[str, Tensor]:
+        """What is remembered, by name; for positions without padding, documents or gaps."""
+        held = {} if self._positions is None else {"coords": self._positions.coords}
+        layers = {f"layer {layer}": inputs for layer, inputs in self.inputs.items()}
+        return {"length": torch.tensor(self.length), **held, **layers}
+
+    def load(self, tensors: Mapping[str, Tensor], device: torch.device) -> None:
+        """Remember what `tensors` said."""
+        self.length = int(tensors["length"])
+        if "coords" in tensors:
+            coords = tensors["coords"].to(device)
+            self._positions = Positions(coords, turn=self.length - coords.shape[1])
+        layers = {name: inputs for name, inputs in tensors.items() if name.startswith("layer ")}
+        self.inputs = {int(name.removeprefix("layer ")): inputs.to(device) for name, inputs in layers.items()}
+
     def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
         """The inputs of the layer that are remembered, then `x`, which is remembered from now on."""
         held = self.inputs.get(layer)
@@ -171,5 +188,159 @@ class Memory:
         return k, v
 
 
-Past = NoCache | Cache | Memory
-"""What came before: nothing, keys and values, or layer inputs."""
+class WindowCache:
+    """The keys and values of the last `size` tokens, at the positions that they had; older ones are forgotten.
+
+    A call sees what is held, then itself, under the mask of the model. Under Mask(window=w) a size of w - 1 or more
+    gives what the whole sequence would, however it is split; without a window in the mask, how far a token sees back
+    depends on where its call began. For inference: no gradient flows through what is stored.
+    """
+
+    def __init__(self, size: int):
+        if size < 1:
+            raise OptionError("a window of tokens needs room", given=f"size {size}", allowed="1 or more tokens")
+        self.size = size
+        self.length = 0
+        """Tokens that came before the current call, held or not."""
+        self._positions: Positions | None = None
+        self._layers = _Layers()
+
+    def extend(self, pos: Positions) -> Extent:
+        """Take in the positions of new tokens, whose keys are computed now; all keys are those held, then theirs."""
+        new = pos.first() if self._positions is None else pos.after(self._positions)
+        keys = new if self._positions is None else self._positions.append(new)
+        self._layers.keep = lambda t: t[:, :, -self.size :]
+        self._positions = keys.tokens(max(0, keys.length - self.size), keys.length)
+        self.length += pos.length
+        return Extent(new, new, keys)
+
+    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
+        """The layer inputs from which keys are computed: those of the call."""
+        return x
+
+    def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
+        """The keys and values held, then those of the call, of which the last are held from now on."""
+        return self._layers.store(layer, k, v)
+
+
+class SinkCache:
+    """The keys and values of the first `sinks` and the last `size` tokens, at their places in the cache.
+
+    StreamingLLM: the tokens held and those of the call count 0, 1, 2, ... anew at each call, so a query is never
+    farther from a key than the cache is long; padding and tokens without a place are not counted. The coordinates that
+    a call is given play no part, and default positions count from what is held. Keys are kept as projected, under any
+    encoding, and lowered when they are read: to keep them rotated would be to turn each back at every eviction.
+    What a token sees depends on where its call began; the paper's decoding reads one token a call. In rows of unequal
+    length the sinks of each are its own first tokens.
+    What was added to a token at the model's input cannot be moved: encodings that act there are refused.
+    Xiao et al. 2024, "Efficient Streaming Language Models with Attention Sinks", section 3.2.
+    """
+
+    def __init__(self, sinks: int, size: int):
+        if sinks < 0 or size < 1:
+            raise OptionError(
+                "a cache of sinks holds the first tokens and the last",
+                given=f"{sinks} sinks, size {size}",
+                allowed="0 or more sinks, a size of 1 or more",
+                do="try SinkCache(4, 1020)",
+            )
+        self.sinks, self.size = sinks, size
+        self._positions: Positions | None = None
+        self._layers = _Layers()
+
+    @property
+    def length(self) -> int:
+        """Tokens held: the place of the next one."""
+        return 0 if self._positions is None else self._positions.length
+
+    def extend(self, pos: Positions) -> Extent:
+        """Take in new tokens, whose keys are computed now; all keys are those held, then theirs, counted anew."""
+        if pos.axes != 1:
+            raise PositionError(
+                "places in a cache count on one axis", given=f"{pos.axes} axes", do="use Cache or WindowCache"
+            )
+        held = self._positions
+        keys = _counted(pos.first() if held is None else held.append(pos))
+        begin = keys.length - pos.length
+        if keys.length <= self.sinks + self.size:
+            self._positions, self._layers.keep = keys, lambda t: t
+        elif keys.segment is None:
+            self._positions = _counted(_ends(keys, self.sinks, self.size))
+            self._layers.keep = lambda t: torch.cat([t[:, :, : self.sinks], t[:, :, -self.size :]], dim=2)
+        else:
+            self._positions, order = _real_ends(keys, self.sinks, self.size)
+            self._layers.keep = lambda t: t.gather(2, order[:, None, :, None].expand(*t.shape[:2], -1, t.shape[3]))
+        new = keys.tokens(begin, keys.length)
+        return Extent(new, new, keys, renumbered=True)
+
+    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
+        """The layer inputs from which keys are computed: those of the call."""
+        return x
+
+    def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
+        """The keys and values held, then those of the call, of which the first and last are held from now on."""
+        return self._layers.store(layer, k, v)
+
+
+class _Layers:
+    """Keys and values of some of the tokens that came before, in each layer; `keep` chooses among all after a call."""
+
+    def __init__(self):
+        self.keep: Callable[[Tensor], Tensor] = lambda t: t
+        self._held: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def store(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        both, held = (k.detach(), v.detach()), self._held.get(layer)
+        if held is not None:
+            if held[0].shape[0] != k.shape[0]:
+                raise OptionError(
+                    "a cache holds one batch",
+                    given=f"{k.shape[0]} rows",
+                    allowed=f"the {held[0].shape[0]} rows it was begun with",
+                    do="make another cache for another batch",
+                )
+            both = tuple(torch.cat([old, new], dim=2) for old, new in zip(held, both, strict=True))
+        # A copy: a slice would hold on to all that it was cut from.
+        self._held[layer] = tuple(self.keep(t).clone() for t in both)
+        return both
+
+
+def _counted(pos: Positions) -> Positions:
+    """The same tokens at 0, 1, 2, ...; turns from 0; padding and tokens without a place are not counted."""
+    if pos.segment is None and pos.placed is None and pos.index is None:
+        return sequence(pos.length, device=pos.coords.device)
+    count = ((pos.segments() >= 0) & pos.has_place()).to(torch.int64).cumsum(-1).sub(1).clamp(min=0)
+    return Positions(count.to(torch.float64)[..., None], index=pos.index, segment=pos.segment, placed=pos.placed)
+
+
+def _ends(pos: Positions, first: int, last: int) -> Positions:
+    """The first tokens and the last ones."""
+    late = pos.tokens(pos.length - last, pos.length)
+    return pos.tokens(0, first).append(late) if first else late
+
+
+def _real_ends(pos: Positions, first: int, last: int) -> tuple[Positions, Tensor]:
+    """Each row's first tokens and its last ones, padding left out; and their columns, `[rows, first + last]`.
+
+    A row that has fewer is filled up with padding.
+    """
+    real = pos.segments() >= 0
+    rank = real.to(torch.int64).cumsum(-1)
+    kept = real & ((rank <= first) | (rank > rank[:, -1:] - last))
+    order = (~kept).to(torch.int8).argsort(dim=-1, stable=True)[:, : first + last]
+
+    def choose(field: Tensor | None) -> Tensor | None:
+        return None if field is None else field.expand(order.shape[0], -1).gather(1, order)
+
+    segment = torch.where(choose(kept), choose(pos.segments()), -1)
+    chosen = Positions(
+        order.new_zeros(*order.shape, 1, dtype=torch.float64),
+        index=choose(pos.index),
+        segment=segment,
+        placed=choose(pos.placed),
+    )
+    return _counted(chosen), order
+
+
+Past = NoCache | Cache | Memory | WindowCache | SinkCache
+"""What came before: nothing, keys and values of all tokens or of some, or layer inputs."""

@@ -10,7 +10,7 @@ from gnomon.attention import Attention, Plan, one_position_each
 from gnomon.backends import Backend
 from gnomon.encoding import Encoding
 from gnomon.errors import OptionError
-from gnomon.kv_cache import NoCache, Past
+from gnomon.kv_cache import Memory, NoCache, Past
 from gnomon.pairs import CAUSAL, Mask
 from gnomon.positions import Positions, sequence
 
@@ -25,8 +25,9 @@ class Block(nn.Module):
         self.up, self.down = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, plan: Plan, cache: Past, layer: int) -> Tensor:
-        source = cache.recall(layer, x)
+    def forward(self, x: Tensor, plan: Plan, cache: Past, layer: int, source: Tensor | None = None) -> Tensor:
+        """x attends to `source`: itself and what is remembered, unless something else is given."""
+        source = cache.recall(layer, x) if source is None else source
         normed = self.norm_attention(x)
         keys = None if source is x else self.norm_attention(source)
         x = x + self.dropout(self.attention(normed, keys=keys, cache=cache, layer=layer, plan=plan))
@@ -42,6 +43,10 @@ class Transformer(nn.Module):
     tied:     output logits are products with the token embeddings.
     scale_embeddings: token embeddings, of variance 1 / w, are multiplied by sqrt(w) before positions are added, as in
               the original Transformer; without it a sum of positions and tokens starts dominated by positions.
+    mask_decoder: for an encoder that fills in masked tokens, an encoding that acts at the input (learned, sinusoidal):
+              absolute positions enter before the last layer, and only in its queries. The layer is applied twice, to
+              the sum and then to its own output, with keys and values of what entered it both times: the enhanced
+              mask decoder of DeBERTa (He et al. 2021, section 4.2).
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class Transformer(nn.Module):
         dropout: float = 0.0,
         tied: bool = True,
         scale_embeddings: bool = True,
+        mask_decoder: Encoding | None = None,
         backend: str | Backend = "auto",
     ):
         super().__init__()
@@ -68,7 +74,10 @@ class Transformer(nn.Module):
                 given=repr(encoding) if isinstance(encoding, str) else f"{len(layers)} encodings, {depth} layers",
                 do=f"give one encoding for all layers (gnomon.encodings.create makes one), or a list of {depth}",
             )
+        if mask_decoder is not None:
+            _decodes_masks(mask_decoder, mask, width)
         self.width, self.heads, self.scale_embeddings = width, heads, scale_embeddings
+        self.mask_decoder = mask_decoder
         self.embedding = nn.Embedding(vocabulary, width)
         feed_forward = 4 * width if feed_forward is None else feed_forward
         attention = dict(kv_heads=kv_heads, mask=mask, dropout=dropout, backend=backend)
@@ -90,6 +99,8 @@ class Transformer(nn.Module):
         self._reset()
         for first in self._makers:
             self.blocks[first].attention.encoding.reset_parameters()
+        if self.mask_decoder is not None:
+            self.mask_decoder.reset_parameters()
 
     def _reset(self) -> None:
         nn.init.normal_(self.embedding.weight, std=self.width**-0.5)
@@ -112,6 +123,15 @@ class Transformer(nn.Module):
         """The owners of the layers' encodings, each once: what training asks for positions and losses."""
         return [self.blocks[first].attention.encoding.owner for first in self._owners]
 
+    @property
+    def memory(self) -> int:
+        """Tokens of earlier segments that it reads besides its own: as many as the encoding that asks for most."""
+        return max(encoding.memory for encoding in self.encodings)
+
+    def past(self) -> Past:
+        """What a text that is read in segments begins with: an empty memory where there is one."""
+        return Memory(self.memory) if self.memory else NoCache()
+
     def forward(
         self, tokens: Int[Tensor, "b n"], pos: Positions | None = None, *, cache: Past | None = None
     ) -> Float[Tensor, "b n vocabulary"]:
@@ -125,6 +145,12 @@ class Transformer(nn.Module):
         if pos is None:
             pos = sequence(tokens.shape[1], cache.length, device=tokens.device)
         one_position_each(pos, tokens)
+        if self.mask_decoder is not None and not isinstance(cache, NoCache):
+            raise OptionError(
+                "a mask decoder reads whole texts",
+                given=f"cache={type(cache).__name__}",
+                do="call the model without a cache",
+            )
         encodings = self.encodings
         for encoding in encodings:
             encoding.takes(pos)
@@ -138,8 +164,26 @@ class Transformer(nn.Module):
         dtype = torch.get_autocast_dtype(x.device.type) if torch.is_autocast_enabled(x.device.type) else x.dtype
         plans = {i: self.blocks[i].attention.plan(extent, dtype, shared) for i in self._makers}
         for layer, (block, first) in enumerate(zip(self.blocks, self._first, strict=True)):
-            x = block(x, plans[first], cache, layer)
+            if self.mask_decoder is None or layer + 1 < len(self.blocks):
+                x = block(x, plans[first], cache, layer)
+            else:
+                source, x = x, self.mask_decoder.embed(x, pos)
+                for _ in range(2):
+                    x = block(x, plans[first], cache, layer, source)
         x = self.norm(x)
         if self.unembedding is not None:
             return self.unembedding(x)
         return nn.functional.linear(x, self.embedding.weight)
+
+
+def _decodes_masks(encoding: Encoding, mask: Mask, width: int) -> None:
+    """OptionError unless `encoding` adds positions of this width and tokens see what comes after them."""
+    if not isinstance(encoding, Encoding) or encoding.sites != ["embeddings"]:
+        raise OptionError(
+            "a mask decoder adds positions to what the last layer reads",
+            given=repr(encoding),
+            allowed="an encoding that acts at the input and nowhere else: learned, sinusoidal",
+        )
+    if mask.causal:
+        raise OptionError("a mask decoder belongs to an encoder", given="a causal mask", do="use mask=BIDIRECTIONAL")
+    encoding.fits(width=width)

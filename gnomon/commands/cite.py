@@ -27,10 +27,12 @@ class Cite:
     json: Json = False
 
     def run(self) -> int:
-        from gnomon.encodings import ENCODINGS
+        from gnomon.encodings import ENCODINGS, named
         from gnomon.errors import unknown
+        from gnomon.user_code import is_class
 
         entries = {name: encoding.bibtex.strip() for name, encoding in ENCODINGS.items()} | {"gnomon": GNOMON}
+        entries |= {name: named(name).bibtex.strip() for name in self.names if is_class(name)}
         for name in self.names:
             if name not in entries:
                 raise unknown("encoding", name, entries)

@@ -39,6 +39,7 @@ class Compare:
       gnomon compare
       gnomon compare standard --workers 4
       gnomon compare --text my_book.txt --encodings rope alibi --seeds 0 1 2
+      gnomon compare --encoding mine.py:Mine
       gnomon compare my_experiments.py --store my_runs --out mine.html
     """
 
@@ -46,6 +47,8 @@ class Compare:
     """quick, standard, or a Python file."""
     encodings: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint="")] = ()
     """Encodings to compare; `gnomon list` shows them."""
+    encoding: Annotated[tuple[str, ...], arg(metavar="CLASS ...", help_behavior_hint="")] = ()
+    """Your own take part too: FILE.py:CLASS, run as code."""
     text: Annotated[str | None, arg(metavar="PATH", help_behavior_hint="(default: Shakespeare)")] = None
     """A text file or folder."""
     length: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
@@ -115,6 +118,7 @@ class Compare:
             load(self.plan),
             text=self.text,
             encodings=self.encodings,
+            added=self.encoding,
             seeds=self.seeds,
             steps=self.steps,
             length=self.length,

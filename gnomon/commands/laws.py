@@ -9,7 +9,7 @@ import tyro
 from rich.columns import Columns
 from rich.table import Table
 
-from gnomon.commands.output import Json, Names, Screen, print_json, table
+from gnomon.commands.output import Added, Json, Names, Screen, print_json, table
 
 if TYPE_CHECKING:
     from gnomon.laws import Row
@@ -34,11 +34,14 @@ class Laws:
     Examples:
       gnomon laws
       gnomon laws rope alibi
+      gnomon laws --encoding mine.py:Mine
       gnomon laws --mutants
     """
 
     names: Names = ()
-    """Encodings to check."""
+    """Encodings to check, or FILE.py:CLASS."""
+    encoding: Added = ()
+    """Your own as well: FILE.py:CLASS, run as code."""
     mutants: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
     """Print the law x mutant matrix instead."""
     json: Json = False
@@ -48,16 +51,17 @@ class Laws:
 
         from gnomon.errors import OptionError
 
-        if self.mutants and self.names:
-            given = ", ".join(self.names)
+        names = (*self.names, *self.encoding)
+        if self.mutants and names:
+            given = ", ".join(names)
             raise OptionError("the mutants are checked all together", given=given, do="leave out the names")
         torch.set_num_threads(1)  # tensors this small are slower on several
-        return self._mutants() if self.mutants else self._table()
+        return self._mutants() if self.mutants else self._table(names)
 
-    def _table(self) -> int:
+    def _table(self, names: tuple[str, ...]) -> int:
         from gnomon.laws import LAWS, cases, judge
 
-        rows = [judge(law, case) for case in _tracked(cases(self.names or None)) for law in LAWS.values()]
+        rows = [judge(law, case) for case in _tracked(cases(names or None)) for law in LAWS.values()]
         if self.json:
             print_json([asdict(row) for row in rows])
         else:
@@ -113,7 +117,7 @@ def _show_table(rows: "list[Row]") -> None:
 
 
 def _name(row: "Row") -> str:
-    return row.encoding.partition("(")[0]
+    return row.encoding.partition("(")[0].rpartition(":")[2]
 
 
 def _worst(rows: "list[Row]") -> str:

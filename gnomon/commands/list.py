@@ -1,10 +1,11 @@
 """`gnomon list`: the encodings, where they act, what they declare and what they cost."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from gnomon.commands.output import Json, Screen, print_json, table
+from gnomon.commands.output import Added, Json, Names, Screen, print_json, table
 
 if TYPE_CHECKING:
     from gnomon.encoding import Domain, Encoding
@@ -23,16 +24,22 @@ class List:
 
     Examples:
       gnomon list
-      gnomon list --json
+      gnomon list rope alibi --json
+      gnomon list --encoding mine.py:Mine
     """
 
+    names: Names = ()
+    """Encodings to show, or FILE.py:CLASS."""
+    encoding: Added = ()
+    """Your own as well: FILE.py:CLASS, run as code."""
     json: Json = False
 
     def run(self) -> int:
         from gnomon.encoding import Shape
+        from gnomon.encodings import ENCODINGS
 
         shape = Shape(width=128, heads=4, head_dim=32, depth=2, causal=True)
-        rows = _rows(shape)
+        rows = _rows((*(self.names or ENCODINGS), *self.encoding), shape)
         if self.json:
             print_json({"shape": asdict(shape) | {"tokens": TOKENS}, "encodings": rows})
         else:
@@ -40,15 +47,16 @@ class List:
         return 0
 
 
-def _rows(shape: Any) -> list[dict[str, Any]]:
+def _rows(names: Sequence[str], shape: Any) -> list[dict[str, Any]]:
     from gnomon.encoding import Property
-    from gnomon.encodings import ENCODINGS, create, options_of
+    from gnomon.encodings import build, named, options_of
 
-    made = {name: create(name, shape) for name in ENCODINGS}
-    milliseconds = _time({name: create(name, shape) for name in ENCODINGS}, shape)
+    kinds = {name: named(name) for name in names}
+    made = {name: build(kind, shape) for name, kind in kinds.items()}
+    milliseconds = _time({"none": build(named("none"), shape), **made}, shape)
     return [
         {
-            "name": name,
+            "name": name.rpartition(":")[2],
             "title": (kind.__doc__ or "").strip().splitlines()[0],
             "acts_on": made[name].sites,
             "positions": _domain(made[name].domain),
@@ -58,7 +66,7 @@ def _rows(shape: Any) -> list[dict[str, Any]]:
             "forward_ms": milliseconds[name],
             "cost": milliseconds[name] / milliseconds["none"],
         }
-        for name, kind in ENCODINGS.items()
+        for name, kind in kinds.items()
     ]
 
 

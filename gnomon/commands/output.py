@@ -20,6 +20,9 @@ Names = Annotated[
 ]
 """Encodings named one after another."""
 
+Added = Annotated[tuple[str, ...], tyro.conf.arg(metavar="CLASS ...", help_behavior_hint="")]
+"""Encodings in files of the user's own."""
+
 StorePath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[STORE]", help_behavior_hint="(default: runs)")]
 """The folder of runs that a command reads."""
 

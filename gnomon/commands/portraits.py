@@ -17,6 +17,7 @@ def portraits(store: "Store", records: Sequence[dict[str, Any]]) -> dict[str, di
 
 def _drawn(store: "Store", record: dict[str, Any]) -> dict[str, Any] | None:
     from gnomon.encoding import Encoding, Shape
+    from gnomon.errors import OptionError
     from gnomon.lab import build
     from gnomon.lab.experiment import Experiment
     from gnomon.lab.portrait import portrait
@@ -27,7 +28,10 @@ def _drawn(store: "Store", record: dict[str, Any]) -> dict[str, Any] | None:
         return None
     experiment = Experiment.from_json(record["experiment"])
     # The vocabulary is all that a model takes of its task; the text itself may be gone.
-    model = build.restore(experiment, TextTask, weights)
+    try:
+        model = build.restore(experiment, TextTask, weights)
+    except OptionError:  # the user's own code is gone, or has changed
+        return None
     encoding = next(module for module in model.modules() if isinstance(module, Encoding))
     sizes = experiment.model
     shape = Shape(sizes.width, sizes.heads, sizes.width // sizes.heads, sizes.depth)

@@ -11,8 +11,10 @@ from gnomon.encodings.none import NoPE
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.encodings.t5 import T5
+from gnomon.encodings.user import load
 from gnomon.errors import unknown
 from gnomon.typed import typed
+from gnomon.user_code import is_class
 
 ENCODINGS: dict[str, type[Encoding]] = {
     "none": NoPE,
@@ -24,15 +26,22 @@ ENCODINGS: dict[str, type[Encoding]] = {
 }
 
 
+def named(name: str) -> type[Encoding]:
+    """The class of an encoding that comes with gnomon, or of one in a user's file: `path/to/file.py:Class`."""
+    if is_class(name):
+        return load(name)
+    if name not in ENCODINGS:
+        raise unknown("encoding", name, ENCODINGS)
+    return ENCODINGS[name]
+
+
 def create(name: str, shape: Shape, **options: object) -> Encoding:
-    """The encoding `name` for a model of the given shape.
+    """The encoding `name`, or `path/to/file.py:Class`, for a model of the given shape.
 
     What its constructor takes under the name of a field of Shape comes from the shape; everything else is an option.
     An unknown name or option is an OptionError that names the nearest known one.
     """
-    if name not in ENCODINGS:
-        raise unknown("encoding", name, ENCODINGS)
-    return build(ENCODINGS[name], shape, **options)
+    return build(named(name), shape, **options)
 
 
 def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:

@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_model
 
+from gnomon import user_code
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import create
 from gnomon.errors import OptionError
@@ -20,6 +21,12 @@ from gnomon.transformer import Transformer
 def encoding(experiment: Experiment) -> Encoding:
     """The encoding alone. OptionError for an unknown name, an unknown option or a value outside its range."""
     model = experiment.model
+    if experiment.code is not None and user_code.digest(experiment.encoding) != experiment.code:
+        raise OptionError(
+            "this is not the code of the experiment: the file of its encoding has changed",
+            given=experiment.encoding,
+            allowed=f"sha256 {experiment.code[:16]}...",
+        )
     shape = Shape(model.width, model.heads, model.width // model.heads, model.depth, causal=True)
     try:
         return create(experiment.encoding, shape, **experiment.options)

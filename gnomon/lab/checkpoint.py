@@ -1,6 +1,6 @@
 """Everything a run needs to go on as if it had never stopped, in one safetensors file; nothing is pickled."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -21,6 +21,8 @@ class History:
 
     losses: list[float]
     seconds: list[float]
+    memory: dict[str, Tensor] = field(default_factory=dict)
+    """What the model remembers of earlier segments, where it does."""
 
     @property
     def step(self) -> int:
@@ -33,6 +35,7 @@ def save(path: Path, hash: str, model: nn.Module, optimizer: torch.optim.AdamW, 
         "history.losses": torch.tensor(history.losses, dtype=torch.float64),
         "history.seconds": torch.tensor(history.seconds, dtype=torch.float64),
     }
+    tensors |= {f"memory.{name}": tensor for name, tensor in history.memory.items()}
     for name, parameter in model.named_parameters():
         tensors[f"model.{name}"] = parameter.detach()
         for key in STATE:
@@ -58,7 +61,8 @@ def load(path: Path, hash: str, model: nn.Module, optimizer: torch.optim.AdamW) 
                 moments = {key: tensors[f"{key}.{name}"].to(parameter.device) for key in STATE[1:]}
                 # A fused AdamW counts steps on the parameter's device.
                 optimizer.state[parameter] = {"step": tensors[f"step.{name}"].to(parameter.device), **moments}
-    return History(tensors["history.losses"].tolist(), tensors["history.seconds"].tolist())
+    memory = {name.removeprefix("memory."): t for name, t in tensors.items() if name.startswith("memory.")}
+    return History(tensors["history.losses"].tolist(), tensors["history.seconds"].tolist(), memory)
 
 
 def step_of(path: Path, hash: str) -> int:

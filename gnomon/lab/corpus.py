@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from gnomon import user_code
 from gnomon.errors import DataError
 from gnomon.lab.experiment import Experiment, Text
 
@@ -71,11 +72,20 @@ def load(text: Text) -> Corpus:
 
 
 def pin(experiments: Sequence[Experiment]) -> list[Experiment]:
-    """The same experiments, each saying which text it means; a text shorter than a window is a DataError."""
+    """The same experiments, each saying which text and which code of the user's it means.
+
+    A text shorter than a window is a DataError.
+    """
     corpora = {task: load(task) for task in dict.fromkeys(e.task for e in experiments)}
     for experiment in experiments:
         fits(corpora[experiment.task], experiment)
-    return [replace(e, task=replace(e.task, digest=corpora[e.task].digest)) for e in experiments]
+    codes = {
+        name: user_code.digest(name) if user_code.is_class(name) else None
+        for name in dict.fromkeys(e.encoding for e in experiments)
+    }
+    return [
+        replace(e, task=replace(e.task, digest=corpora[e.task].digest), code=codes[e.encoding]) for e in experiments
+    ]
 
 
 def fits(corpus: Corpus, experiment: Experiment) -> None:

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from gnomon.errors import PositionError
 from gnomon.lab import measures
 from gnomon.lab.experiment import Experiment
+from gnomon.lab.places import read
+from gnomon.lab.seeds import generator
 from gnomon.lab.task import Task
 from gnomon.lab.windows import Windows, ending, ends, stretches, windows
 
@@ -47,7 +49,10 @@ def evaluate(
     for length, apart, pairs in plan:
         try:
             scored[length] = _Scored(
-                apart, _losses(model, apart.tokens, device, counter), _losses(model, pairs, device, counter), targets
+                apart,
+                _losses(model, apart.tokens, device, counter, experiment),
+                _losses(model, pairs, device, counter, experiment),
+                targets,
             )
         except PositionError as error:
             scored[length] = str(error)
@@ -99,12 +104,14 @@ def _plan(documents: Sequence[Tensor], experiment: Experiment) -> list[tuple[int
 
 
 @torch.inference_mode()
-def _losses(model: nn.Module, tokens: Tensor, device: torch.device, counter: _Counter) -> np.ndarray:
+def _losses(
+    model: nn.Module, tokens: Tensor, device: torch.device, counter: _Counter, experiment: Experiment
+) -> np.ndarray:
     """The loss of every target in nats, `[windows, n]` float32, from tokens `[windows, n + 1]`."""
-    found = []
+    found, drawn = [], generator("measure", experiment.seed, tokens.shape[1])
     for batch in tokens.split(max(1, TOKENS // (tokens.shape[1] - 1))):
         batch = batch.to(device=device, dtype=torch.int64)
-        logits = model(batch[:, :-1]).float()
+        logits = read(model, batch[:, :-1], experiment.training, drawn).float()
         loss = nn.functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten(), reduction="none")
         found.append(loss.view(len(batch), -1).cpu())
         counter.add(batch.numel())

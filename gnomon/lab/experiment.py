@@ -4,12 +4,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import PurePath
 from typing import Any, Literal
 
 from gnomon.errors import OptionError
 from gnomon.lab import strict
 
-FORMAT = 1
+FORMAT = 2
 """Part of every hash. Raise it when the same description comes to mean other numbers."""
 
 
@@ -82,6 +83,9 @@ class Training:
     clip: float = 1.0
     """Largest norm of the gradient."""
     precision: Literal["fp32", "bf16"] = "fp32"
+    randomised: int | None = None
+    """Tokens lie at places drawn in order from 0 to this number less one, anew at every step, and so they do when
+    measured (Ruoss et al. 2023); None: at 0, 1, 2, ..."""
 
     def __post_init__(self) -> None:
         strict.check(self)
@@ -90,6 +94,13 @@ class Training:
         for name in ("learning_rate", "clip"):
             if getattr(self, name) <= 0:
                 raise OptionError(f"Training.{name} is positive", given=getattr(self, name), allowed="above 0")
+        if self.randomised is not None and self.randomised < self.length:
+            raise OptionError(
+                "Training.randomised has a place for each token",
+                given=f"{self.randomised} places for {self.length} tokens",
+                allowed=f"{self.length} or more",
+                do="give at least the longest length that is measured",
+            )
         if self.weight_decay < 0:
             raise OptionError("Training.weight_decay is not negative", given=self.weight_decay, allowed="0 or more")
         for name in ("warmup", "floor"):
@@ -127,17 +138,26 @@ class Experiment:
     """One run: an encoding with its options, a task, a model, its training, what is measured, and a seed."""
 
     encoding: str
+    """A name, or `path/to/file.py:Class`."""
     options: Mapping[str, Any] = field(default_factory=dict)
     task: Text = field(default_factory=Text)
     model: Model = field(default_factory=Model)
     training: Training = field(default_factory=Training)
     measure: Measure = field(default_factory=Measure)
     seed: int = 0
+    code: str | None = None
+    """sha256 of the file of a user's own encoding; filled in by `gnomon.lab.corpus.pin`."""
 
     def __post_init__(self) -> None:
         strict.check(self)
         if not 0 <= self.seed < 2**32:
             raise OptionError("a seed is a whole number", given=self.seed, allowed="0 to 4294967295")
+        if self.training.randomised is not None and self.training.randomised < self.longest:
+            raise OptionError(
+                "randomised positions need a place for every token of the longest length",
+                given=f"{self.training.randomised} places, {self.longest} tokens",
+                allowed=f"{self.longest} or more",
+            )
         if self.training.length not in self.measure.lengths:
             added = replace(self.measure, lengths=(*self.measure.lengths, self.training.length))
             object.__setattr__(self, "measure", added)
@@ -145,7 +165,9 @@ class Experiment:
     @property
     def label(self) -> str:
         """The encoding's name, and the options that were given to it: `rope theta=500000`."""
-        return " ".join([self.encoding, *(f"{name}={_short(value)}" for name, value in self.options.items())])
+        drawn = [] if self.training.randomised is None else ["randomised"]
+        name = PurePath(self.encoding).name.rpartition(":")[2]
+        return " ".join([*drawn, name, *(f"{name}={_short(value)}" for name, value in self.options.items())])
 
     @property
     def hash(self) -> str:
@@ -190,9 +212,10 @@ def canonical(data: Any) -> str:
 
 
 def hash_of(experiment: Mapping[str, Any]) -> str:
-    """The hash of an experiment given as JSON. Where its text lies is left out."""
+    """The hash of an experiment given as JSON. Where its text and the code of its encoding lie is left out."""
     task = {key: value for key, value in experiment["task"].items() if key != "path"}
-    return hashlib.sha256(canonical({**experiment, "task": task}).encode()).hexdigest()[:16]
+    encoding = PurePath(experiment["encoding"]).name
+    return hashlib.sha256(canonical({**experiment, "task": task, "encoding": encoding}).encode()).hexdigest()[:16]
 
 
 def _plain(value: Any) -> Any:

@@ -1,10 +1,9 @@
 """Experiments from a name: a preset, or a Python file with EXPERIMENTS = [...]. The file is code and is run as code."""
 
 import re
-import runpy
-import traceback
 from pathlib import Path
 
+from gnomon import user_code
 from gnomon.errors import OptionError, UserError, unknown
 from gnomon.lab import experiment as parts
 from gnomon.lab.experiment import Experiment
@@ -38,19 +37,9 @@ def load(source: str) -> list[Experiment]:
 
 def _run(path: Path) -> dict:
     try:
-        return runpy.run_path(str(path))
-    except SyntaxError as error:
-        where = f"{error.filename or path}, line {error.lineno}"
-        raise UserError(f"{where}: {error.msg}", given=(error.text or "").strip() or None) from error
-    except UserError as error:
-        asked = f"{path}{_line(error, path)}: {error.asked}"
-        raise type(error)(asked, given=error.given, allowed=error.allowed, do=error.do) from error
+        return user_code.run(path, "EXPERIMENTS")
     except TypeError as error:
         raise _argument(error, path) from error
-    except Exception as error:
-        raise UserError(f"{path}{_line(error, path)}: {type(error).__name__}: {error}") from error
-    except SystemExit as error:
-        raise UserError(f"{path}{_line(error, path)} ends the program instead of setting EXPERIMENTS", do=DO) from error
 
 
 def _argument(error: TypeError, path: Path) -> UserError:
@@ -58,11 +47,6 @@ def _argument(error: TypeError, path: Path) -> UserError:
     wrong = re.match(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(error))
     kind = getattr(parts, wrong[1], None) if wrong else None
     if kind is None:
-        return UserError(f"{path}{_line(error, path)}: {type(error).__name__}: {error}")
+        return user_code.failed(error, path)
     named = unknown(f"option of {wrong[1]}", wrong[2], kind.__dataclass_fields__)
-    return OptionError(f"{path}{_line(error, path)}: {named.asked}", allowed=named.allowed, do=named.do)
-
-
-def _line(error: BaseException, path: Path) -> str:
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return f", line {lines[-1]}" if lines else ""
+    return OptionError(f"{path}{user_code.line(error, path)}: {named.asked}", allowed=named.allowed, do=named.do)

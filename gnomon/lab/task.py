@@ -22,6 +22,9 @@ class Task(Protocol):
     def batch(self, seed: int, step: int, count: int, length: int) -> Batch:
         """`count` training sequences of `length` tokens: a pure function of its arguments, on every machine."""
 
+    def stream(self, seed: int, step: int, count: int, length: int) -> Batch:
+        """The same, where row r of a step goes on where row r of the step before it ended."""
+
     def documents(self, part: str) -> list[Tensor]:
         """The documents of `validation` or `test`, each `[n]` uint8 or int64, none of them trained on."""
 

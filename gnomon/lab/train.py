@@ -11,12 +11,15 @@ from accelerate import Accelerator
 from torch import nn
 
 from gnomon.errors import OptionError
+from gnomon.kv_cache import Memory, Past
 from gnomon.lab import checkpoint
 from gnomon.lab.build import encoding_parameters
 from gnomon.lab.checkpoint import History
 from gnomon.lab.experiment import Experiment, Training
-from gnomon.lab.seeds import seed_of
+from gnomon.lab.places import places
+from gnomon.lab.seeds import generator, seed_of
 from gnomon.lab.task import Task
+from gnomon.transformer import Transformer
 
 FLUSH = 10
 """Steps between two looks at the loss on an accelerator, where a look waits for the device."""
@@ -62,7 +65,7 @@ def optimizer_of(model: nn.Module, training: Training) -> torch.optim.AdamW:
 
 
 def train(
-    model: nn.Module, task: Task, experiment: Experiment, accelerator: Accelerator, watch: Watch = Watch()
+    model: Transformer, task: Task, experiment: Experiment, accelerator: Accelerator, watch: Watch = Watch()
 ) -> tuple[nn.Module, History]:
     """Train in place; returns the model as accelerate has wrapped it, and the history.
 
@@ -77,18 +80,25 @@ def train(
     if history.losses and not math.isfinite(history.losses[-1]):
         return wrapped, history
     look = 1 if accelerator.device.type == "cpu" else FLUSH
+    past, batches = _past(model, history, accelerator), task.stream if model.memory else task.batch
     pending: list[torch.Tensor] = []
     saved = begun = time.perf_counter()
     wrapped.train()
     for step in range(history.step, training.steps):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(training, step)
-        batch = task.batch(experiment.seed, step, training.batch, training.length)
+        batch = batches(experiment.seed, step, training.batch, training.length)
         inputs, targets = batch.inputs[share].to(accelerator.device), batch.targets[share].to(accelerator.device)
+        drawn = generator("positions", experiment.seed, step)
+        pos = places(training, training.length, past.length, drawn, accelerator.device)
+        for encoding in model.encodings:
+            pos = encoding.draw(pos, drawn)
         torch.manual_seed(seed_of("dropout", experiment.seed, step, accelerator.process_index))
-        loss = nn.functional.cross_entropy(wrapped(inputs).flatten(0, 1).float(), targets.flatten())
+        logits = wrapped(inputs, pos, cache=past)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+        auxiliary = sum(encoding.auxiliary(pos, drawn) for encoding in model.encodings)
         stepper.zero_grad()
-        accelerator.backward(loss)
+        accelerator.backward(loss + auxiliary)
         accelerator.clip_grad_norm_(model.parameters(), training.clip)
         stepper.step()
         pending.append(loss.detach())
@@ -108,12 +118,29 @@ def train(
         watch.report(history)
         stop = _agreed(watch.stop(), accelerator)
         if watch.checkpoint is not None and (stop or last or now - saved > watch.every):
+            history.memory = _gathered(past, accelerator)
             if accelerator.is_main_process:
                 checkpoint.save(watch.checkpoint, experiment.hash, model, optimizer, history)
             saved = begun = time.perf_counter()
         if stop and not last:
             raise Stopped
     return wrapped, history
+
+
+def _past(model: Transformer, history: History, accelerator: Accelerator) -> Past:
+    """What a resumed run remembers; every process its share of the rows."""
+    past = model.past()
+    if isinstance(past, Memory) and history.memory:
+        count, which = accelerator.num_processes, accelerator.process_index
+        rows = {name: t.chunk(count)[which] if name.startswith("layer") else t for name, t in history.memory.items()}
+        past.load(rows, accelerator.device)
+    return past
+
+
+def _gathered(past: Past, accelerator: Accelerator) -> dict[str, torch.Tensor]:
+    if not isinstance(past, Memory):
+        return {}
+    return {name: accelerator.gather(t) if name.startswith("layer") else t for name, t in past.tensors().items()}
 
 
 def _resume(path: Path | None, experiment: Experiment, model: nn.Module, optimizer: torch.optim.AdamW) -> History:

@@ -1,10 +1,10 @@
 """Laws: invariants that every encoding obeys, or declares that it does not. And mutants: proof that they can fail."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from gnomon.encoding import Encoding
-from gnomon.encodings import ENCODINGS, build, options_of
+from gnomon.encodings import ENCODINGS, build, named
 from gnomon.errors import unknown
 from gnomon.laws.case import Case
 from gnomon.laws.law import Law, Outcome
@@ -27,17 +27,11 @@ class Row:
     reason: str | None
     seed: int
 
-    def as_dict(self) -> dict:
-        return asdict(self)
-
 
 def cases(names: Iterable[str] | None = None) -> list[Case]:
     """Every encoding in each of its variants, causal and not."""
-    names = list(ENCODINGS) if names is None else list(names)
-    for name in names:
-        if name not in ENCODINGS:
-            raise unknown("encoding", name, ENCODINGS)
-    return [case for name in names for case in variants(name, ENCODINGS[name])]
+    kinds = {name: named(name) for name in (ENCODINGS if names is None else names)}
+    return [case for name, kind in kinds.items() for case in variants(name, kind)]
 
 
 def variants(name: str, kind: type[Encoding]) -> list[Case]:
@@ -91,4 +85,4 @@ def _label(name: str, options: dict) -> str:
     return name if not options else f"{name}({', '.join(f'{key}={value}' for key, value in options.items())})"
 
 
-__all__ = ["LAWS", "Case", "Law", "Outcome", "Row", "cases", "judge", "options_of", "table", "variants"]
+__all__ = ["LAWS", "Case", "Law", "Outcome", "Row", "cases", "judge", "table", "variants"]

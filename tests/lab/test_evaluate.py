@@ -9,9 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from gnomon.errors import PositionError
+from gnomon.kv_cache import NoCache
 from gnomon.lab import evaluate as module
 from gnomon.lab.evaluate import Measured, evaluate
 from gnomon.lab.experiment import Experiment, Measure, Text, Training
+from gnomon.positions import Positions
 
 CPU = torch.device("cpu")
 VOCABULARY = 7
@@ -36,7 +38,13 @@ class Known(nn.Module):
         super().__init__()
         self.loss, self.batches = loss, []
 
-    def forward(self, tokens: Tensor) -> Tensor:
+    memory = 0
+
+    def past(self) -> NoCache:
+        return NoCache()
+
+    def forward(self, tokens: Tensor, pos: Positions, cache: NoCache) -> Tensor:
+        assert pos.length == tokens.shape[1]
         self.batches.append(tuple(tokens.shape))
         assert not torch.is_grad_enabled() and not self.training
         loss = torch.as_tensor([self.loss(p, tokens.shape[1]) for p in range(tokens.shape[1])], dtype=torch.float64)
@@ -96,8 +104,8 @@ def test_a_loss_that_depends_on_the_text_gives_an_excess_of_zero_and_an_error_of
     """The model errs at token 6 only: paired targets are the same at every length, so they differ by nothing."""
 
     class Text6(Known):
-        def forward(self, tokens: Tensor) -> Tensor:
-            logits = super().forward(tokens)
+        def forward(self, tokens: Tensor, pos: Positions, cache: NoCache) -> Tensor:
+            logits = super().forward(tokens, pos, cache)
             return torch.where((tokens == 6)[..., None], torch.zeros(()), logits)
 
     model = Text6(lambda p, n: 0.5)
@@ -124,10 +132,10 @@ def test_batches_are_bounded_by_tokens(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_length_that_is_refused_is_recorded_with_its_reason():
     class Table(Known):
-        def forward(self, tokens: Tensor) -> Tensor:
+        def forward(self, tokens: Tensor, pos: Positions, cache: NoCache) -> Tensor:
             if tokens.shape[1] > 64:
                 raise PositionError("learned positions end at 63", given="position 127", do="more rows")
-            return super().forward(tokens)
+            return super().forward(tokens, pos, cache)
 
     model = Table(lambda p, n: 1.0)
     experiment = Experiment(

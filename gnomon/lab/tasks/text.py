@@ -29,6 +29,15 @@ class TextTask:
         drawn = torch.randint(int(end[-1]), (count,), generator=generator("batch", seed, step))
         document = torch.searchsorted(end, drawn, right=True)
         first = (self._sizes.cumsum(0) - self._sizes)[document] + drawn - (end - places)[document]
+        return self._windows(first, length)
+
+    def stream(self, seed: int, step: int, count: int, length: int) -> Batch:
+        """Consecutive windows of the training text, documents one after another, each row from its own random place."""
+        room = len(self._train) - length
+        begun = torch.randint(room, (count,), generator=generator("stream", seed))
+        return self._windows((begun + step * length) % room, length)
+
+    def _windows(self, first: Tensor, length: int) -> Batch:
         window = self._train[first[:, None] + torch.arange(length + 1)].to(torch.int64)
         return Batch(window[:, :-1], window[:, 1:])
 

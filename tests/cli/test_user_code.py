@@ -1,0 +1,120 @@
+"""An encoding in a user's own file takes part in compare, laws and list; its mistakes are told with the line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gnomon.encoding import Shape
+from gnomon.encodings import create
+from gnomon.errors import UserError
+from gnomon.lab import build, corpus
+from gnomon.lab.experiment import Experiment
+from tests.cli.processes import process
+
+MINE = '''
+import torch
+from gnomon.encoding import Encoding, Property, difference, both_placed, dot
+from gnomon.pairs import at
+
+
+class Square(Encoding):
+    """Half a penalty for each step of distance, and no more."""
+
+    variants = ({"steepness": 0.25},)
+
+    def __init__(self, steepness: float = 0.5):
+        super().__init__()
+        self.steepness = steepness
+
+    def score(self, q, k, q_pos, k_pos):
+        distance = difference(q_pos, k_pos).abs().sum(-1)
+        return self.scale(q.shape[-1]) * dot(q, k) - torch.where(
+            both_placed(q_pos, k_pos), self.steepness * distance, 0.0
+        )
+
+    def bias(self, q, k, q_pos, k_pos):
+        q_at, k_at = q_pos.coords.unbind(-1), k_pos.coords.unbind(-1)
+        return lambda b, h, i, j: -self.steepness * sum(
+            (at(x, b, i) - at(y, b, j)).abs() for x, y in zip(q_at, k_at, strict=True)
+        )
+
+
+class Wrong(Square):
+    """Its lowering forgets half of the penalty."""
+
+    def bias(self, q, k, q_pos, k_pos):
+        pair = super().bias(q, k, q_pos, k_pos)
+        return lambda b, h, i, j: 0.5 * pair(b, h, i, j)
+'''
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    return path
+
+
+def test_it_is_listed_and_held_to_every_law(mine: Path, tmp_path: Path):
+    listed = process("list", "none", "--encoding", f"{mine}:Square", "--json", cwd=tmp_path)
+    rows = json.loads(listed.out)["encodings"]
+    assert [row["name"] for row in rows] == ["none", "Square"]
+    assert rows[1]["acts_on"] == ["logits"] and rows[1]["options"] == {"steepness": 0.5}
+    laws = process("laws", "--encoding", f"{mine}:Square", "--json", cwd=tmp_path)
+    assert laws.code == 0
+    assert {row["verdict"] for row in json.loads(laws.out)} >= {"holds"}
+    wrong = process("laws", f"{mine}:Wrong", cwd=tmp_path)
+    assert wrong.code == 1 and "BROKEN" in wrong.out and "Wrong" in wrong.out
+
+
+def test_it_takes_part_in_a_comparison(mine: Path, tmp_path: Path):
+    text = tmp_path / "book.txt"
+    text.write_bytes(bytes(65 + i % 23 for i in range(20_000)))
+    sizes = ["--text", str(text), "--steps", "2", "--length", "16", "--lengths", "16", "32", "--workers", "1"]
+    argv = ["compare", "--encodings", "none", "--encoding", f"{mine}:Square", *sizes, "--json"]
+    done = process(*argv, cwd=tmp_path)
+    assert done.code == 0, done.err
+    records = json.loads(done.out)["records"]
+    assert [record["label"] for record in records] == ["none", "Square"]
+    assert [record["status"] for record in records] == ["finished", "finished"]
+    assert "Square" in (tmp_path / "runs" / "report.html").read_text()
+
+
+def test_other_code_is_another_experiment_and_another_folder_is_not(mine: Path, tmp_path: Path):
+    def pinned(path: Path) -> Experiment:
+        return corpus.pin([Experiment(f"{path}:Square")])[0]
+
+    before = pinned(mine)
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    (moved / "mine.py").write_text(MINE)
+    assert pinned(moved / "mine.py").hash == before.hash and before.label == "Square"
+    mine.write_text(MINE + "\n# changed\n")
+    assert pinned(mine).hash != before.hash
+    with pytest.raises(UserError, match="has changed"):
+        build.encoding(before)
+
+
+MISTAKES = {
+    "no class": ("", ":Square", "unknown"),
+    "no class named": (MINE, "", "which class"),
+    "a class that is none": ("class Square:\n    pass\n", ":Square", "no encoding"),
+    "a near name": (MINE, ":Sqare", "Square"),
+    "syntax": ("def f(:\n", ":Square", "line 1"),
+    "raises": ("x = 1\ny = x / 0\n", ":Square", "line 2"),
+    "exits": ("import sys\nsys.exit(3)\n", ":Square", "line 2"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_told_with_the_line(mistake: str, mine: Path):
+    written, kind, told = MISTAKES[mistake]
+    mine.write_text(written)
+    with pytest.raises(UserError, match=told):
+        create(f"{mine}{kind}", Shape(64, 4, 16))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path):
+    done = process("laws", "--encoding", "nowhere.py:Mine", cwd=tmp_path)
+    assert done.code == 2 and "no such file" in done.err and "Traceback" not in done.err
