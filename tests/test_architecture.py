@@ -16,11 +16,11 @@ PACKAGE = ROOT / "gnomon"
 
 LAYERS = (
     {"errors"},
-    {"typed"},
+    {"typed", "user_code"},
     {"positions"},
     {"pairs"},
     {"encoding"},
-    {"encodings", "backends", "kv_cache"},
+    {"encodings", "backends", "kv_cache", "convert"},
     {"attention"},
     {"transformer"},
     {"laws"},
@@ -31,7 +31,7 @@ LAYERS = (
 )
 """Bottom to top: a unit (a file or folder of gnomon/) imports units of lower layers only."""
 
-SHARED = {"frequencies", "buckets"}
+SHARED = {"frequencies", "buckets", "diagonals", "resize", "rope_scaling", "rope_definition", "rotation"}
 """What one encoding may import from the folder of encodings."""
 
 CORE = {"torch", "jaxtyping", "numpy"}

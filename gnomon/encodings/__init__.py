@@ -6,11 +6,13 @@ from typing import get_type_hints
 
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings.alibi import Alibi
+from gnomon.encodings.deberta import Deberta
 from gnomon.encodings.learned import Learned
 from gnomon.encodings.none import NoPE
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.encodings.t5 import T5
+from gnomon.encodings.transformer_xl import TransformerXL
 from gnomon.encodings.user import load
 from gnomon.errors import unknown
 from gnomon.typed import typed
@@ -20,7 +22,9 @@ ENCODINGS: dict[str, type[Encoding]] = {
     "none": NoPE,
     "learned": Learned,
     "sinusoidal": Sinusoidal,
+    "transformer_xl": TransformerXL,
     "t5": T5,
+    "deberta": Deberta,
     "rope": Rope,
     "alibi": Alibi,
 }

@@ -26,3 +26,16 @@ def t5_bucket(rho: Tensor, *, causal: bool, buckets: int, max_distance: int) -> 
     growth = (distance.to(torch.float64).clamp(min=exact) / exact).log2() / math.log2(max_distance / exact)
     far = (exact + (growth * (buckets - exact)).floor()).clamp(max=buckets - 1)
     return first + torch.where(distance < exact, distance.floor(), far).to(torch.int64)
+
+
+def deberta_bucket(steps: Tensor, *, buckets: int, max_distance: int) -> Tensor:
+    """The bucket of whole distances `steps`, int64 and of the same sign; beyond `max_distance` there is no end to them.
+
+    He et al. 2021, as released with version 2: up to `buckets / 2` the distance itself, from there on logarithmic so
+    that `max_distance - 1` has the bucket `buckets - 1`.
+    """
+    middle = buckets // 2
+    far = steps.abs().to(torch.float64).clamp(min=middle) / middle
+    growth = far.log() / math.log((max_distance - 1) / middle) * (middle - 1)
+    bucket = torch.where(steps.abs() <= middle, steps.abs(), (growth - EDGE).ceil().to(torch.int64) + middle)
+    return steps.sign() * bucket

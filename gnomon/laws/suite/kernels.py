@@ -6,6 +6,7 @@ import torch
 
 from gnomon.attention import attend
 from gnomon.backends import Flex, Reference
+from gnomon.encoding import Property
 from gnomon.laws.case import KV_HEADS, SHAPE, TOKENS, Case, gap
 from gnomon.laws.law import Outcome
 from gnomon.positions import Positions
@@ -26,11 +27,16 @@ def lowering(case: Case) -> Outcome:
 def flex(case: Case) -> Outcome:
     """FlexAttention gives the numbers of the definition."""
     encoding, errors = case.make(), []
+    if Property.CONTEXTUAL in encoding.properties:
+        return Outcome(0.0, reason="a fused kernel sees one pair at a time")
+    if encoding.mix(case.even(), case.even()) is not None:
+        return Outcome(0.0, reason="its values depend on the pair, and a fused kernel keeps no weights")
     placed, segment = torch.arange(TOKENS)[None] >= 2, (torch.arange(TOKENS) // 4)[None]
     for pos in (case.even(), replace(case.positions(), placed=placed, segment=segment)):
         q, k, v = case.heads()
         expected = attend(q, k, v, encoding, pos, mask=case.mask, backend=Reference())
-        found = attend(q, k, v, encoding, pos, mask=case.mask, backend=Flex(compiled=False))
+        with torch.no_grad():
+            found = attend(q, k, v, encoding, pos, mask=case.mask, backend=Flex(compiled=False))
         errors.append(gap(found, expected))
     return Outcome(max(errors))
 

@@ -1,0 +1,194 @@
+"""DeBERTa's disentangled attention: content looks at relative positions, and relative positions look at content."""
+
+import copy
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
+from gnomon.encodings.buckets import EDGE, deberta_bucket
+from gnomon.encodings.diagonals import diagonal, diagonals
+from gnomon.errors import OptionError
+from gnomon.pairs import PairFunction, at, key_lookup, query_lookup, total
+from gnomon.positions import Positions
+
+Terms = Literal["both", "c2p", "p2c"]
+
+
+class _Table(nn.Module):
+    """What all layers share: P `[2 s, w]`, read through a LayerNorm where there is one."""
+
+    def __init__(self, rows: int, width: int, norm: bool):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(rows, width))
+        self.norm = nn.LayerNorm(width, eps=1e-7) if norm else None
+
+    def reset_parameters(self) -> None:
+        nn.init.normal_(self.weight, std=0.02)
+        if self.norm is not None:
+            self.norm.reset_parameters()
+
+    def forward(self) -> Tensor:
+        return self.weight if self.norm is None else self.norm(self.weight)
+
+
+class Deberta(Encoding):
+    """DeBERTa's disentangled attention.
+
+    logit_ij = [ <q_i, k_j> + <q_i, K P[r]> + <k_j, Q P[r]> ] / sqrt(3 d),    r = clamp(beta(p_i - p_j) + s, 0, 2 s - 1)
+
+    Content to content, to position (c2p), and position to content (p2c); with one of the last two alone the scale is
+    1 / sqrt(2 d). beta is the distance, of which whole steps count; with `buckets` it is exact up to buckets / 2 and
+    logarithmic from there to `span`. s is `span`, or `buckets` where there are some. Both terms read the same row r, as
+    every released model does; the paper writes p_j - p_i in the last. Beyond the span a distance has the outermost row:
+    0 in the future, 2 s - 1 in the past, which distances s - 1 and s share.
+
+    The released versions: 1 is the default; 2 and 3 are `buckets=256, norm=True` (a LayerNorm of P). Those project P
+    with the queries' and keys' own projections, here `share`; to load one, give their weights to `position_query` and
+    `position_key`. Absolute positions at the last layer, the enhanced mask decoder: `Transformer(mask_decoder=...)`.
+
+    Shapes: P `[2 s, w]`, N(0, 0.02), one for all layers; Q and K `[h d, w]` in each layer, drawn as the model's other
+    projections are: N(0, 1 / w); Q has a bias, initially 0 (K's would add the same to all logits of a query).
+    Positions: real numbers on one axis; between whole distances nothing changes. Cost: 2 s w parameters, and w (2 d h)
+    a layer; two gathers for each pair. Errors: OptionError for a span or buckets that hold no distance.
+    Source: He et al. 2021, "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", section 3.
+    """
+
+    bibtex = """@inproceedings{he2021deberta,
+  title = {{DeBERTa}: Decoding-enhanced {BERT} with Disentangled Attention},
+  author = {He, Pengcheng and Liu, Xiaodong and Gao, Jianfeng and Chen, Weizhu},
+  booktitle = {International Conference on Learning Representations},
+  year = {2021},
+  eprint = {2006.03654},
+  archivePrefix = {arXiv}
+}"""
+
+    properties = Property.TRANSLATION_INVARIANT | Property.CACHEABLE
+    domain = Domain()
+    variants = (
+        {"span": 20, "buckets": 8, "norm": True},
+        {"span": 9, "terms": "c2p"},
+        {"span": 300, "buckets": 6, "terms": "p2c"},
+    )
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        head_dim: int,
+        span: int = 512,
+        buckets: int | None = None,
+        terms: Terms = "both",
+        norm: bool = False,
+    ):
+        super().__init__()
+        if terms not in get_args(Terms):
+            raise OptionError("deberta has two terms of position", given=terms, allowed=", ".join(get_args(Terms)))
+        if span < 1:
+            raise OptionError("a table of distances needs a span", given=f"span={span}", allowed="1 or more")
+        if buckets is not None and (buckets < 4 or buckets % 2 or span - 1 <= buckets // 2):
+            raise OptionError(
+                "half of the buckets are exact, the others reach out to the span",
+                given=f"buckets={buckets}, span={span}",
+                allowed="an even number from 4 on, and a span of more than buckets / 2 + 1",
+            )
+        self.width, self.heads, self.head_dim = width, heads, head_dim
+        self.span, self.buckets, self.terms = span, buckets, terms
+        self.size = span if buckets is None else buckets
+        self.shared = False
+        self.table = _Table(2 * self.size, width, norm)
+        self.position_key = None if terms == "p2c" else nn.Linear(width, heads * head_dim, bias=False)
+        self.position_query = None if terms == "c2p" else nn.Linear(width, heads * head_dim)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        self.table.reset_parameters()
+        self._reset_projections()
+
+    def _reset_projections(self) -> None:
+        """Initial values of this layer's own projections; shared ones belong to somebody else."""
+        for linear in (self.position_key, self.position_query):
+            if linear is not None and not self.shared:
+                nn.init.normal_(linear.weight, std=self.width**-0.5)
+                if linear.bias is not None:
+                    nn.init.zeros_(linear.bias)
+
+    def layers(self, count: int) -> list[Encoding]:
+        """One object a layer, with projections of its own; the table is the same object in all of them."""
+        others = [copy.deepcopy(self, {id(self.table): self.table}) for _ in range(count - 1)]
+        for other in others:
+            other._reset_projections()
+        return [self, *others]
+
+    def share(self, query: nn.Linear, key: nn.Linear) -> None:
+        """Project positions with the layer's own projections of queries and keys, as versions 2 and 3 do."""
+        size = self.heads * self.head_dim, self.width
+        for linear in (query, key):
+            if linear.weight.shape != size:
+                raise OptionError(
+                    "positions have the projections of every query head",
+                    given=f"a projection to {linear.out_features} from {linear.in_features}",
+                    allowed=f"{size[0]} from {size[1]}: as many key heads as query heads",
+                )
+        self.shared = True
+        self.position_key = None if self.position_key is None else key
+        self.position_query = None if self.position_query is None else query
+
+    def scale(self, head_dim: int) -> float:
+        return ((3 if self.terms == "both" else 2) * head_dim) ** -0.5
+
+    def score(
+        self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
+    ) -> Float[Tensor, "b h i j"]:
+        apart, s = difference(q_pos, k_pos)[..., 0], self.size
+        steps = (apart.abs() + EDGE).floor()
+        if self.buckets is not None:
+            middle = self.buckets // 2
+            ratio = (self.span - 1) / middle
+            # Past the middle, a bucket for each of these limits that the distance exceeds.
+            limits = [middle * ratio ** (t / (middle - 1)) for t in range(middle)]
+            steps = steps.clamp(max=middle) + sum((steps > limit + EDGE).to(steps.dtype) for limit in limits)
+        row = torch.where(apart < 0, -steps, steps) + s
+        row = torch.minimum(torch.maximum(row, row.new_zeros(())), row.new_tensor(2 * s - 1)).to(torch.int64)
+        p, position = self.table().to(q.dtype), 0.0
+        for linear, content in ((self.position_key, q[..., :, None, :]), (self.position_query, k[..., None, :, :])):
+            if linear is not None:
+                offset = 0.0 if linear.bias is None else linear.bias.to(q.dtype)
+                of_row = p @ linear.weight.to(q.dtype).T + offset
+                of_pair = of_row.unflatten(-1, (self.heads, -1))[row[:, 0]].movedim(3, 1)
+                position = position + (content * of_pair).sum(-1)
+        return self.scale(q.shape[-1]) * (dot(q, k) + torch.where(both_placed(q_pos, k_pos), position, 0.0))
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        table, rows, span = self.table(), self._rows(q_pos.coords.device), self.span
+        apart = diagonals(q_pos, k_pos)
+        if apart is not None and apart.shape[0] < 2 * self.size:
+            # Fewer distances than rows: only those are projected.
+            table, row = table[rows[_steps(apart, span) + span]], diagonal(k_pos.length)
+        else:
+            q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
+            row = lambda b, h, i, j: rows[_steps(at(q_at, b, i) - at(k_at, b, j), span) + span]  # noqa: E731
+        terms = []
+        if self.position_key is not None:
+            terms.append(query_lookup(q, self._projected(self.position_key, table), row))
+        if self.position_query is not None:
+            terms.append(key_lookup(k, self._projected(self.position_query, table), row))
+        return total(*terms)
+
+    def _projected(self, linear: nn.Linear, table: Tensor) -> Tensor:
+        """Rows of the table as scaled keys or queries of each head, `[h, rows, d]`."""
+        return self.scale(self.head_dim) * linear(table).unflatten(-1, (self.heads, -1)).transpose(0, 1)
+
+    def _rows(self, device: torch.device) -> Tensor:
+        """The row of every whole distance from -span to span; beyond, it is that of the nearest."""
+        each = torch.arange(-self.span, self.span + 1, device=device)
+        if self.buckets is not None:
+            each = deberta_bucket(each, buckets=self.buckets, max_distance=self.span)
+        return (each + self.size).clamp(0, 2 * self.size - 1)
+
+
+def _steps(apart: Tensor, span: int) -> Tensor:
+    """The whole steps of each distance, at most `span` to either side."""
+    return (apart.sign() * (apart.abs() + EDGE).floor()).clamp(-span, span).to(torch.int64)

@@ -1,0 +1,159 @@
+"""Transformer-XL's relative positions: a sinusoid of each distance, two vectors in place of the query's position."""
+
+import copy
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from gnomon.encoding import Domain, Encoding, Property, difference, dot
+from gnomon.encodings.diagonals import diagonal, diagonals
+from gnomon.encodings.frequencies import angles, geometric
+from gnomon.errors import OptionError
+from gnomon.pairs import PairFunction, at, matrix, query_lookup
+from gnomon.positions import Positions
+
+BASE = 10000.0
+
+
+class _Biases(nn.Module):
+    """What all layers share: u and v, `[h, d]`."""
+
+    def __init__(self, heads: int, head_dim: int):
+        super().__init__()
+        self.u, self.v = (nn.Parameter(torch.empty(heads, head_dim)) for _ in range(2))
+
+    def reset_parameters(self) -> None:
+        nn.init.normal_(self.u, std=0.02)
+        nn.init.normal_(self.v, std=0.02)
+
+
+class TransformerXL(Encoding):
+    """Transformer-XL's relative positions.
+
+    logit_ij = [ <q_i + u, k_j> + <q_i + v, W r(p_i - p_j)> ] / sqrt(d)
+    r(x) = [sin(w_0 x), sin(w_1 x), ..., cos(w_0 x), cos(w_1 x), ...],     w_n = 10000^{-2n/w}
+
+    Four terms: content, content to position, u for content at large, v for position at large. u stands for the query's
+    own position, so a query without a place has none. `clamp_len` C takes distances beyond C for C, on either side (the
+    original clamps the past alone, XLNet both; under a causal mask they are the same). `mem_len` is how many tokens of
+    earlier segments a model reads besides its own: `Memory` holds their layer inputs, and keys are projected anew.
+
+    Shapes: u, v `[h, d]`, N(0, 0.02), one pair for all layers or one for each (`untied`, XLNet); W `[h d, w]` in each
+    layer, without bias, drawn as the model's other projections are: N(0, 1 / w). Positions: any real numbers, one axis.
+    Cost: w h d parameters a layer. Over evenly spaced positions W r is a table of the i + j - 1 distances, which each
+    query reads; elsewhere <a, r(x - y)> is a product of width w by the addition theorem, exact for all real numbers.
+    Differs from the paper: r is not dropped out in training, which would draw other positions at each step.
+    Errors: OptionError for an odd width, a negative mem_len, or a clamp_len that is not positive.
+    Source: Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context", section 3.3.
+    """
+
+    bibtex = """@inproceedings{dai2019transformer,
+  title = {{Transformer-XL}: Attentive Language Models Beyond a Fixed-Length Context},
+  author = {Dai, Zihang and Yang, Zhilin and Yang, Yiming and Carbonell, Jaime and Le, Quoc V. and Salakhutdinov, Ruslan},
+  booktitle = {Annual Meeting of the Association for Computational Linguistics},
+  year = {2019},
+  eprint = {1901.02860},
+  archivePrefix = {arXiv}
+}"""  # noqa: E501
+
+    properties = Property.TRANSLATION_INVARIANT | Property.CONTINUOUS | Property.CACHEABLE
+    domain = Domain()
+    variants = ({"untied": True, "mem_len": 4}, {"clamp_len": 6.5})
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        head_dim: int,
+        mem_len: int = 0,
+        clamp_len: float | None = None,
+        untied: bool = False,
+    ):
+        super().__init__()
+        if width % 2:
+            raise OptionError("a sine and a cosine for each frequency", given=f"width {width}", allowed="an even width")
+        if mem_len < 0 or (clamp_len is not None and not clamp_len > 0):
+            raise OptionError(
+                "Transformer-XL remembers tokens and clamps distances",
+                given=f"mem_len={mem_len}, clamp_len={clamp_len}",
+                allowed="mem_len 0 or more; clamp_len above 0, or None for no clamp",
+            )
+        self.width, self.heads, self.head_dim = width, heads, head_dim
+        self.memory, self.clamp_len, self.untied = mem_len, clamp_len, untied
+        self.biases = _Biases(heads, head_dim)
+        self.weight = nn.Parameter(torch.empty(heads * head_dim, width))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        self.biases.reset_parameters()
+        nn.init.normal_(self.weight, std=self.width**-0.5)
+
+    def layers(self, count: int) -> list[Encoding]:
+        """One object a layer, with its own W; u and v are the same objects in all of them unless `untied`."""
+        shared = {} if self.untied else {id(self.biases): self.biases}
+        others = [copy.deepcopy(self, dict(shared)) for _ in range(count - 1)]
+        for other in others:
+            nn.init.normal_(other.weight, std=self.width**-0.5)
+            if self.untied:
+                other.biases.reset_parameters()
+        return [self, *others]
+
+    def score(
+        self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
+    ) -> Float[Tensor, "b h i j"]:
+        u, v, w = (p.to(q.dtype) for p in (self.biases.u, self.biases.v, self.weight))
+        apart = difference(q_pos, k_pos)[..., 0]
+        if self.clamp_len is not None:
+            apart = apart.clamp(-self.clamp_len, self.clamp_len)
+        waves = [apart * BASE ** (-2 * n / self.width) for n in range(self.width // 2)]
+        r = torch.stack([*(x.sin() for x in waves), *(x.cos() for x in waves)], dim=-1).to(q.dtype)
+        w_r = torch.einsum("hdw,rxijw->rhijd", w.unflatten(0, (self.heads, -1)), r)
+        position = ((q + v[:, None])[..., None, :] * w_r).sum(-1)
+        q_placed, k_placed = q_pos.has_place()[:, None, :, None], k_pos.has_place()[:, None, None, :]
+        content = dot(q + torch.where(q_placed, u[:, None], 0.0), k)
+        return self.scale(q.shape[-1]) * (content + torch.where(q_placed & k_placed, position, 0.0))
+
+    def prepare(self, pos: Positions, context: Positions, dtype: torch.dtype) -> Tensor | None:
+        return pos.placed
+
+    def query(self, q: Float[Tensor, "b h i d"], prepared: Tensor | None) -> Float[Tensor, "b h i wide"]:
+        u = self.biases.u.to(q.dtype)[:, None]
+        return q + (u if prepared is None else torch.where(prepared[:, None, :, None], u, 0.0))
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        narrow, wide = q.dtype, torch.promote_types(q.dtype, torch.float32)
+        q = self.scale(q.shape[-1]) * (q.to(wide) + self.biases.v.to(wide)[:, None])
+        apart = diagonals(q_pos, k_pos)
+        if apart is not None:
+            return query_lookup(q.to(narrow), self._table(apart), diagonal(k_pos.length))
+        # <A, sin w(x - y)> + <B, cos w(x - y)> = <A sin wx + B cos wx, cos wy> + <B sin wx - A cos wx, sin wy>
+        a, b = (q.to(narrow) @ self._projections().to(narrow)).to(wide).chunk(2, dim=-1)
+        (q_sin, q_cos), (k_sin, k_cos) = self._waves(q_pos.anchored(), wide), self._waves(k_pos.anchored(), wide)
+        left = torch.cat([a * q_sin + b * q_cos, b * q_sin - a * q_cos], dim=-1).to(narrow)
+        near = matrix(left @ torch.cat([k_cos, k_sin], dim=-1).to(narrow).mT)
+        if self.clamp_len is None:
+            return near
+        q_at, k_at, end = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0], self.clamp_len
+        ends = torch.tensor([-end, end], dtype=torch.float64, device=q.device)
+        far = query_lookup(q.to(narrow), self._table(ends), lambda b, h, i, j: (at(q_at, b, i) > at(k_at, b, j)) * 1)
+        return lambda b, h, i, j: torch.where(
+            (at(q_at, b, i) - at(k_at, b, j)).abs() < end, near(b, h, i, j), far(b, h, i, j)
+        )
+
+    def _projections(self) -> Tensor:
+        """W of each head, `[h, d, w]`."""
+        return self.weight.unflatten(0, (self.heads, self.head_dim))
+
+    def _waves(self, coords: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Sines and cosines of places `[rows, n, 1]`: `[rows, 1, n, w/2]` each."""
+        frequencies = geometric(self.width // 2, BASE, 2 / self.width, coords.device)[None]
+        angle = angles(coords, frequencies)[:, None]
+        return angle.sin().to(dtype), angle.cos().to(dtype)
+
+    def _table(self, apart: Tensor) -> Tensor:
+        """W r of the distances `[rows]`: `[h, rows, d]`."""
+        if self.clamp_len is not None:
+            apart = apart.clamp(-self.clamp_len, self.clamp_len)
+        r = torch.cat(self._waves(apart[None, :, None], self.weight.dtype), dim=-1)[0]
+        return r @ self._projections().mT
