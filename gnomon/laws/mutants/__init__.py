@@ -7,10 +7,21 @@ other. A family of mutants is one file here, named after its encoding or its par
 from dataclasses import dataclass
 
 from gnomon.laws.mutant import Mutant
-from gnomon.laws.mutants import alibi, caching, kernels, learned, masking, rope, sinusoidal, t5
+from gnomon.laws.mutants import (
+    alibi,
+    caching,
+    deberta,
+    kernels,
+    learned,
+    masking,
+    rope,
+    sinusoidal,
+    t5,
+    transformer_xl,
+)
 from gnomon.laws.suite import LAWS
 
-FAMILIES = (rope, alibi, t5, sinusoidal, learned, caching, masking, kernels)
+FAMILIES = (rope, alibi, t5, transformer_xl, deberta, sinusoidal, learned, caching, masking, kernels)
 """In the order of the printed matrix."""
 
 MUTANTS: list[Mutant] = [mutant for family in FAMILIES for mutant in family.MUTANTS]
