@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.backends import Backend, choose
-from gnomon.encoding import Encoding, Property
+from gnomon.encoding import SITES, Encoding, Property
 from gnomon.errors import BackendError, OptionError, PositionError
 from gnomon.kv_cache import Extent, NoCache, Past
 from gnomon.pairs import CAUSAL, Mask
@@ -43,6 +43,7 @@ def plan(
     mask: Mask = CAUSAL,
     backend: str | Backend = "auto",
     shared: list | None = None,
+    renumbered: bool = False,
 ) -> Plan:
     """The plan of one forward pass.
 
@@ -51,6 +52,7 @@ def plan(
     q_pos:  positions of the queries; `new` unless they are other tokens than the keys.
     dtype:  of the queries.
     shared: tables that encodings of one owner have prepared in this forward pass; taken from here, and put here.
+    renumbered: keys have other positions than when they were cached, so they are lowered on read in any case.
     """
     _is_encoding(encoding)
     k_pos = new if k_pos is None else k_pos
@@ -71,7 +73,13 @@ def plan(
             allowed="reference",
             do="use backend='reference'",
         )
-    on_read = Property.CACHEABLE not in encoding.properties
+    if renumbered and SITES["embed"] in encoding.sites:
+        raise OptionError(
+            "positions added at the model's input stay where they were added, and this cache moves its tokens",
+            given=type(encoding).__name__,
+            do="use Cache or WindowCache, or an encoding that acts in attention: rope, alibi, t5",
+        )
+    on_read = renumbered or Property.CACHEABLE not in encoding.properties
     query = key = None
     if backend.lowers:
         table = torch.promote_types(dtype, torch.float32)
@@ -145,6 +153,9 @@ def attend_by(
     raw = None if Property.CONTENT_FREE in encoding.properties else (projected, k)
     if backend.lowers and plan.on_read:
         k = encoding.key(k, plan.key)
+    if k.shape[1] != v.shape[1]:
+        # Keys that each query head turns in its own way are as many as the queries.
+        v = v.repeat_interleave(k.shape[1] // v.shape[1], dim=1)
     return backend.attend(plan.backend_plan, q, k, v, raw, scale, dropout)
 
 
@@ -206,6 +217,9 @@ class Attention(nn.Module):
 
     def plan(self, extent: Extent, dtype: torch.dtype, shared: list | None = None) -> Plan:
         """The plan of a forward pass through this layer, and any other of the same encoding, heads and mask."""
+        held = extent.keys.length - extent.computed.length
+        if held:
+            self.encoding.continues(extent.keys.tokens(0, held), extent.keys)
         return plan(
             self.encoding,
             extent.computed,
@@ -216,6 +230,7 @@ class Attention(nn.Module):
             mask=self.mask,
             backend=self.backend,
             shared=shared,
+            renumbered=extent.renumbered,
         )
 
     def forward(

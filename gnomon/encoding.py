@@ -30,6 +30,8 @@ class Property(Flag):
     """Its bias ignores queries and keys."""
     CONTEXTUAL = auto()
     """The logit of a pair depends on other keys too; only the reference backend can compute it."""
+    RECURRENT = auto()
+    """The position of a token is made from those before it: where one of them is dropped, all later ones change."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,13 @@ class Encoding(nn.Module):
 
     @property
     def sites(self) -> list[str]:
-        """Where it acts, by the hooks of the lowering that it overrides; empty for no encoding at all."""
+        """Where it acts, by the hooks of the lowering that it overrides; empty for no encoding at all.
+
+        A contextual encoding has no lowering, and acts on logits.
+        """
         changed = [hook for hook in SITES if getattr(type(self), hook) is not getattr(Encoding, hook)]
+        if Property.CONTEXTUAL in self.properties:
+            changed.append("bias")
         return list(dict.fromkeys(SITES[hook] for hook in changed))
 
     def fits(self, *, causal: bool | None = None, **sizes: int) -> None:
@@ -159,6 +166,12 @@ class Encoding(nn.Module):
                 do=self.beyond_domain,
             )
 
+    def continues(self, held: Positions, keys: Positions) -> None:
+        """PositionError where the tokens `held` in a cache would come out otherwise now that all keys are at `keys`.
+
+        For encodings whose tables depend on the whole context: what a cache holds came from an earlier one.
+        """
+
     @property
     def owner(self) -> "Encoding":
         """The encoding whose `prepare`, `draw` and `auxiliary` serve this one: itself, unless layers share tables."""
@@ -189,7 +202,11 @@ class Encoding(nn.Module):
     def score(
         self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
     ) -> Float[Tensor, "b h i j"]:
-        """The logit of every pair, `[b, h, i, j]`, from q `[b, h, i, d]` and k `[b, h, j, d]`."""
+        """The logit of every pair, `[b, h, i, j]`, from q `[b, h, i, d]` and k `[b, h, j, d]`.
+
+        That of a CONTEXTUAL encoding takes a fifth argument, `visible`: bools that broadcast to `[b, h, i, j]`, which
+        keys each query sees; None where it sees every key.
+        """
         return self.scale(q.shape[-1]) * dot(q, k)
 
     def value(self, v: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions) -> Float[Tensor, "b h #i j d"]:
@@ -214,8 +231,8 @@ class Encoding(nn.Module):
         """q `[b, h, i, d]` as the kernel takes it; may be wider than d."""
         return q
 
-    def key(self, k: Float[Tensor, "b g j d"], prepared: Any) -> Float[Tensor, "b g j wide"]:
-        """k `[b, g, j, d]` as the kernel takes it, widened as the queries are."""
+    def key(self, k: Float[Tensor, "b g j d"], prepared: Any) -> Float[Tensor, "b g_or_h j wide"]:
+        """k `[b, g, j, d]` as the kernel takes it, widened as the queries are; of g heads, or one for each query head."""
         return k
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction | None:

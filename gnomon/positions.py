@@ -226,6 +226,33 @@ def grid(rows: int, columns: int, *, prefix: int = 0, device=None) -> Positions:
     return Positions(coords[None], placed=(torch.arange(coords.shape[0], device=device) >= prefix)[None])
 
 
+def multimodal(pieces: Sequence[int | tuple[int, int, int]], *, start: int = 0, interval: float = 1.0) -> Positions:
+    """Text and images in one sequence on three axes, (time, row, column), as M-RoPE counts them.
+
+    A whole number n is a text of n tokens, whose three coordinates are equal and count up; (frames, rows, columns) is
+    a picture or a video read frame by frame and row by row, its coordinates counted from where it begins, its frames
+    `interval` apart in time, rounded down. What follows begins at 1 + the largest coordinate before it on any axis.
+    Later tokens of text, in a cache, go on likewise: `multimodal([1], start=1 + int(pos.coords.max()))`.
+    """
+    parts, begin = [torch.empty(0, 3, dtype=torch.float64)], start
+    for piece in pieces:
+        sizes = (piece,) if isinstance(piece, int) else tuple(piece)
+        if len(sizes) not in (1, 3) or min(sizes) < 1:
+            raise PositionError(
+                "a piece is a text of some tokens, or frames of rows and columns",
+                given=piece,
+                allowed="a number, or (frames, rows, columns); 1 or more each",
+            )
+        counts = [torch.arange(size, dtype=torch.float64) for size in sizes]
+        if len(sizes) == 1:
+            part = counts[0][:, None].expand(-1, 3)
+        else:
+            part = torch.cartesian_prod((counts[0] * interval).floor(), *counts[1:])
+        parts.append(begin + part)
+        begin = 1 + int(parts[-1].max())
+    return Positions(torch.cat(parts)[None])
+
+
 def timed(seconds: Tensor | Sequence[float]) -> Positions:
     """Tokens at real-valued moments or places: `seconds` is `[n]`, `[rows, n]` or `[rows, n, axes]`, in any unit.
 

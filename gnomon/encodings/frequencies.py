@@ -17,7 +17,8 @@ def block_diagonal(rows: list[Tensor]) -> Tensor:
 def angles(coords: Tensor, frequencies: Tensor) -> Tensor:
     """`coords [rows, n, axes] @ W [axes, m]`: the angle of every token at every frequency, in float64.
 
-    Summed axis by axis: a matrix product may run in lower precision under autocast.
+    W may be another for each token, `[rows, n, axes, m]`. Summed axis by axis: a matrix product may run in lower
+    precision under autocast.
     """
     coords = coords.to(torch.float64)
-    return sum(coords[..., a, None] * frequencies[a] for a in range(frequencies.shape[0]))
+    return sum(coords[..., a, None] * frequencies[..., a, :] for a in range(frequencies.shape[-2]))

@@ -1,13 +1,26 @@
 """Laws of masks: what a query must not see has no part in its output."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 
 from gnomon.attention import attend
+from gnomon.encoding import Property
 from gnomon.laws.case import ROWS, TOKENS, Case, gap
 from gnomon.laws.law import EXACT, Outcome
-from gnomon.pairs import Mask
+from gnomon.pairs import Mask, PairFunction
+from gnomon.positions import Positions
+
+
+@dataclass(frozen=True)
+class _Only(Mask):
+    """Every query sees the keys `first` to `stop - 1`."""
+
+    first: int = 0
+    stop: int = 0
+
+    def pair(self, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        return lambda b, h, i, j: (j >= self.first) & (j < self.stop)
 
 
 def causality(case: Case) -> Outcome:
@@ -24,14 +37,17 @@ def causality(case: Case) -> Outcome:
 def window(case: Case) -> Outcome:
     """Under a window of size s, a query receives what it would from its s nearest turns alone."""
     encoding, pos, size, errors = case.make(), case.positions(), 3, []
+    # Where a key depends on the whole context, those outside the window are hidden; elsewhere they are not there.
+    absent = Property.CACHEABLE in encoding.properties and Property.RECURRENT not in encoding.properties
     q, k, v = case.heads()
     mask = replace(case.mask, window=size)
     out = attend(q, k, v, encoding, pos, mask=mask, backend=case.backend())
     for i in range(TOKENS):
         a, b = max(i - size + 1, 0), i + 1 if case.causal else min(i + size, TOKENS)
-        near = slice(a, b)
-        alone = attend(q[:, :, i : i + 1], k[:, :, near], v[:, :, near], encoding, pos.tokens(i, i + 1),
-                       pos.tokens(a, b), mask=Mask(causal=False), backend=case.backend())  # fmt: skip
+        there = slice(a, b) if absent else slice(0, TOKENS)
+        only = Mask(causal=False) if absent else _Only(causal=False, first=a, stop=b)
+        alone = attend(q[:, :, i : i + 1], k[:, :, there], v[:, :, there], encoding, pos.tokens(i, i + 1),
+                       pos.tokens(there.start, there.stop), mask=only, backend=case.backend())  # fmt: skip
         errors.append(gap(out[:, :, i : i + 1], alone))
     return Outcome(max(errors))
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gnomon.attention import attend
-from gnomon.encoding import Encoding
+from gnomon.encoding import Encoding, Property
 from gnomon.errors import PositionError
 from gnomon.laws.case import ROWS, SHAPE, TOKENS, Case, gap
 from gnomon.laws.law import Outcome
@@ -35,9 +35,13 @@ def matters(case: Case) -> Outcome:
     """Putting every token at the same position changes the logits of a cached step."""
     if not set(case.make().sites) - {"scale"}:
         return Outcome(0.0, reason="it acts nowhere")
+    if Property.CONTEXTUAL in case.make().properties:
+        return Outcome(0.0, reason="it counts tokens by their content")
     model, tokens, pos = case.model(), case.tokens(), case.positions()
     together = replace(pos, coords=pos.coords[:, :1].expand_as(pos.coords).contiguous())
-    split = [TOKENS - 1, 1] if case.causal else [TOKENS]
+    # Where an encoding may refuse to go on with a cache, the whole sequence is read at once.
+    cached = case.causal and Property.CACHEABLE in case.make().properties
+    split = [TOKENS - 1, 1] if cached else [TOKENS]
     last = [case.decode(model, tokens, p, split)[:, -1] for p in (pos, together)]
     change = (last[0] - last[1]).abs().max().item()
     return Outcome(1e-3 / change if change else float("inf"), tolerance=1.0)
