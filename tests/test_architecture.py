@@ -31,7 +31,17 @@ LAYERS = (
 )
 """Bottom to top: a unit (a file or folder of gnomon/) imports units of lower layers only."""
 
-SHARED = {"frequencies", "buckets", "diagonals", "resize", "rope_scaling", "rope_definition", "rotation"}
+SHARED = {
+    "frequencies",
+    "buckets",
+    "diagonals",
+    "resize",
+    "rope_scaling",
+    "rope_definition",
+    "rotation",
+    "digit_reader",
+    "digit_lessons",
+}
 """What one encoding may import from the folder of encodings."""
 
 CORE = {"torch", "jaxtyping", "numpy"}
