@@ -217,6 +217,12 @@ class Attention(nn.Module):
 
     def plan(self, extent: Extent, dtype: torch.dtype, shared: list | None = None) -> Plan:
         """The plan of a forward pass through this layer, and any other of the same encoding, heads and mask."""
+        if extent.forgotten and Property.RECURRENT in self.encoding.properties:
+            raise OptionError(
+                f"{type(self.encoding).__name__} makes a position from all those before it",
+                given="a cache that has forgotten some",
+                do="use Cache, which holds every token, or SinkCache, which counts anew",
+            )
         held = extent.keys.length - extent.computed.length
         if held:
             self.encoding.continues(extent.keys.tokens(0, held), extent.keys)

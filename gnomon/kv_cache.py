@@ -21,6 +21,8 @@ class Extent(NamedTuple):
     """Of all keys."""
     renumbered: bool = False
     """Whether a key's position changes from call to call, so that keys are kept as projected and lowered on read."""
+    forgotten: bool = False
+    """Whether tokens that came before are no longer among the keys, though these are as they were lowered then."""
 
 
 class NoCache:
@@ -212,7 +214,7 @@ class WindowCache:
         self._layers.keep = lambda t: t[:, :, -self.size :]
         self._positions = keys.tokens(max(0, keys.length - self.size), keys.length)
         self.length += pos.length
-        return Extent(new, new, keys)
+        return Extent(new, new, keys, forgotten=self.length > keys.length)
 
     def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
         """The layer inputs from which keys are computed: those of the call."""
