@@ -117,7 +117,7 @@ def _sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None, scale: floa
 
 
 def _dense(plan: _Plan, pair: PairFunction, rows: int | None = None) -> Tensor:
-    rows = rows or max(plan.q_pos.rows, plan.k_pos.rows)
+    rows = max(plan.q_pos.rows, plan.k_pos.rows) if rows is None else rows
     return dense(pair, rows, plan.heads, plan.q_pos.length, plan.k_pos.length, plan.q_pos.coords.device)
 
 

@@ -98,6 +98,7 @@ class Deberta(Encoding):
         self.span, self.buckets, self.terms = span, buckets, terms
         self.size = span if buckets is None else buckets
         self.shared = False
+        self._owner: tuple[Encoding, ...] = ()
         self.table = _Table(2 * self.size, width, norm)
         self.position_key = None if terms == "p2c" else nn.Linear(width, heads * head_dim, bias=False)
         self.position_query = None if terms == "c2p" else nn.Linear(width, heads * head_dim)
@@ -115,10 +116,15 @@ class Deberta(Encoding):
                 if linear.bias is not None:
                     nn.init.zeros_(linear.bias)
 
+    @property
+    def owner(self) -> Encoding:
+        return self._owner[0] if self._owner else self
+
     def layers(self, count: int) -> list[Encoding]:
         """One object a layer, with projections of its own; the table is the same object in all of them."""
         others = [copy.deepcopy(self, {id(self.table): self.table}) for _ in range(count - 1)]
         for other in others:
+            other._owner = (self,)
             other._reset_projections()
         return [self, *others]
 
