@@ -11,6 +11,7 @@ def portrait(encoding: Encoding, shape: Shape, longest: int) -> dict | None:
 
     kind `absolute`: the cosine of the angle between what is added at position 0 and at each later one.
     kind `bias`:     what is added to the logit of a pair, whatever its content: `score` of zero vectors.
+    kind `content`:  the root mean square of what a random query adds to the logit of a key, whatever the key.
     kind `rotation`: the expected logit of a random query with a key equal to it, over that at distance 0; exact, since
                      the expectation over directions is the mean over a basis.
     Returns {"kind", "title", "distance": [n], "heads": [h or 1][n]}; heads that are all alike are given once.
@@ -19,7 +20,7 @@ def portrait(encoding: Encoding, shape: Shape, longest: int) -> dict | None:
     axes = encoding.domain.axes or 1
     line = torch.arange(longest, dtype=torch.float64)[None, :, None].expand(1, longest, axes)
     with torch.no_grad():
-        for kind, look in (("absolute", _absolute), ("bias", _bias), ("rotation", _rotation)):
+        for kind, look in (("absolute", _absolute), ("bias", _bias), ("content", _content), ("rotation", _rotation)):
             seen = look(encoding, shape, line)
             if seen is not None and (seen - seen[:, :1]).abs().max() > 1e-9:
                 heads = seen[:1] if torch.allclose(seen, seen[:1].expand_as(seen)) else seen
@@ -35,6 +36,7 @@ def portrait(encoding: Encoding, shape: Shape, longest: int) -> dict | None:
 _TITLES = {
     "absolute": "cosine between position 0 and a later one",
     "bias": "number added to the logit",
+    "content": "what a random query adds to the logit, root mean square",
     "rotation": "expected logit of a query with itself, relative",
 }
 
@@ -52,6 +54,14 @@ def _bias(encoding: Encoding, shape: Shape, line: torch.Tensor) -> torch.Tensor:
     k = torch.zeros(1, shape.heads, line.shape[1], shape.head_dim, dtype=torch.float64)
     query = Positions(line[:, -1:])
     return encoding.score(q, k, query, Positions(line.flip(1)))[0, :, 0].to(torch.float64)
+
+
+def _content(encoding: Encoding, shape: Shape, line: torch.Tensor) -> torch.Tensor:
+    q = torch.eye(shape.head_dim, dtype=torch.float64)[:, None, None].expand(-1, shape.heads, 1, -1)
+    k = torch.zeros(shape.head_dim, shape.heads, line.shape[1], shape.head_dim, dtype=torch.float64)
+    logits = encoding.score(q, k, Positions(line[:, -1:]), Positions(line.flip(1)))[:, :, 0]
+    # Over queries of independent components with variance 1, the mean square is the sum over a basis.
+    return (logits - _bias(encoding, shape, line)).square().sum(0).sqrt()
 
 
 def _rotation(encoding: Encoding, shape: Shape, line: torch.Tensor) -> torch.Tensor:

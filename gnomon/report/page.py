@@ -75,7 +75,9 @@ def _context(
         "training": figures.training_curves(summary, curves, VARIABLES),
     }
     drawn = [(series, found) for series in summary.ranked() if (found := _portrait_of(series, portraits)) is not None]
-    charts |= {f"portrait-{series.order}": portrait(shape, series, VARIABLES) for series, shape in drawn}
+    charts |= {
+        f"portrait-{series.order}": portrait(shape, series.order, series.training, VARIABLES) for series, shape in drawn
+    }
     charts = {name: chart for name, chart in charts.items() if chart is not None}
     scripts = {"start": _asset("start.js"), "vega": _bundle(), "report": _asset("report.js")}
     style = _template("report.css.j2").render(light=LIGHT.variables(), dark=DARK.variables())

@@ -6,20 +6,23 @@ import altair as alt
 
 from gnomon.report.palette import Look, Palette
 from gnomon.report.spec import FONT, Sheets, Spec, finish
-from gnomon.report.summary import Series, number
+from gnomon.report.summary import number
 
 POINTS = 385
 STOPS = 65
 
 Portrait = Mapping[str, object]
-"""{"distance": [n], "heads": [h][n], "kind": "bias", "rotation" or "absolute", "title": what the value is}."""
+"""{"distance": [n], "heads": [h][n], "kind": absolute, bias, content or rotation, "title": what the value is}."""
 
 
 def portrait(
-    drawn: Portrait, series: Series, palette: Palette, width: int | str = "container", height: int = 170
+    drawn: Portrait, order: int, training: int, palette: Palette, width: int | str = "container", height: int = 170
 ) -> Spec:
-    """One encoding, at most POINTS distances a head. The head's line is named at its end where there are few."""
-    colour, heads = palette.colour(Look(series.order).hue), drawn["heads"]
+    """One encoding, at most POINTS distances a head. The head's line is named at its end where there are few.
+
+    order: the encoding's place among all, which gives its colour. training: the length to mark.
+    """
+    colour, heads = palette.colour(Look(order).hue), drawn["heads"]
     pairs = [_thin(drawn["distance"], head) for head in heads]
     rows = [
         {"head": index + 1, "distance": at, "value": value}
@@ -48,10 +51,8 @@ def portrait(
     )
     span = max(drawn["distance"]) - min(drawn["distance"])
     layers = [lines, _stops(sheets, drawn, palette), *_heads(sheets, pairs, palette)]
-    if min(drawn["distance"]) <= series.training <= max(drawn["distance"]) and span:
-        mark = alt.Chart(sheets.add("trained", [{"distance": series.training}])).mark_rule(
-            color=palette.accent, strokeWidth=1
-        )
+    if min(drawn["distance"]) <= training <= max(drawn["distance"]) and span:
+        mark = alt.Chart(sheets.add("trained", [{"distance": training}])).mark_rule(color=palette.accent, strokeWidth=1)
         layers.insert(0, mark.encode(x="distance:Q"))
     title = alt.Title(text=str(drawn["title"]), offset=8)
     return finish(alt.layer(*layers).properties(title=title), sheets, palette, width, height)
