@@ -134,10 +134,13 @@ class Encoding(nn.Module):
                     do=f"build it with {name}={size}, or with encodings.create from the model's Shape",
                 )
         if self.causal and causal is False:
+            always = type(self).causal
             raise OptionError(
-                f"{type(self).__name__} was built for a causal mask: it tells no two later tokens apart",
+                f"{type(self).__name__} reads the past only"
+                if always
+                else f"{type(self).__name__} was built for a causal mask: it tells no two later tokens apart",
                 given="a mask that shows later tokens",
-                do="build it with causal=False, or use mask=CAUSAL",
+                do="use mask=CAUSAL" if always else "build it with causal=False, or use mask=CAUSAL",
             )
 
     def takes(self, pos: Positions) -> None:
@@ -232,7 +235,7 @@ class Encoding(nn.Module):
         return q
 
     def key(self, k: Float[Tensor, "b g j d"], prepared: Any) -> Float[Tensor, "b g_or_h j wide"]:
-        """k `[b, g, j, d]` as the kernel takes it, widened as the queries are; of g heads, or one for each query head."""
+        """k `[b, g, j, d]` as the kernel takes it, widened as the queries are; g heads, or one for each query head."""
         return k
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction | None:

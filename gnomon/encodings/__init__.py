@@ -6,14 +6,24 @@ from typing import get_type_hints
 
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings.alibi import Alibi
+from gnomon.encodings.chain import Chain
+from gnomon.encodings.cope import Cope
 from gnomon.encodings.deberta import Deberta
+from gnomon.encodings.fire import Fire
+from gnomon.encodings.kerple import Kerple
 from gnomon.encodings.learned import Learned
 from gnomon.encodings.none import NoPE
+from gnomon.encodings.relative_bias import RelativeBias
 from gnomon.encodings.rope import Rope
+from gnomon.encodings.rope_mixed import RopeMixed
+from gnomon.encodings.sandwich import Sandwich
+from gnomon.encodings.seqpe import SeqPE
+from gnomon.encodings.shaw import Shaw
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.encodings.t5 import T5
 from gnomon.encodings.transformer_xl import TransformerXL
 from gnomon.encodings.user import load
+from gnomon.encodings.xpos import XPos
 from gnomon.errors import unknown
 from gnomon.typed import typed
 from gnomon.user_code import is_class
@@ -22,11 +32,21 @@ ENCODINGS: dict[str, type[Encoding]] = {
     "none": NoPE,
     "learned": Learned,
     "sinusoidal": Sinusoidal,
+    "shaw": Shaw,
     "transformer_xl": TransformerXL,
     "t5": T5,
     "deberta": Deberta,
     "rope": Rope,
+    "rope_mixed": RopeMixed,
     "alibi": Alibi,
+    "seqpe": SeqPE,
+    "chain": Chain,
+    "kerple": Kerple,
+    "fire": Fire,
+    "sandwich": Sandwich,
+    "cope": Cope,
+    "xpos": XPos,
+    "relative_bias": RelativeBias,
 }
 
 

@@ -232,8 +232,8 @@ def _length_of_each_query(q_pos: Positions, k_pos: Positions) -> Tensor:
     """1 + the farthest position in each query's document, `[rows, 1, i, 1]`; a text has a token at least."""
     together = q_pos.segments()[:, :, None] == k_pos.segments()[:, None, :]
     place = torch.where(together, k_pos.anchored().max(dim=-1).values[:, None, :], 0.0)
-    nothing = torch.zeros_like(place[..., :1]) if place.shape[-1] == 0 else place[..., :0]
-    return (torch.cat([place, nothing], dim=-1).max(dim=-1).values.clamp(min=0) + 1)[:, None, :, None]
+    place = torch.nn.functional.pad(place, (0, 1))
+    return (place.max(dim=-1).values + 1)[:, None, :, None]
 
 
 def _sections_fit(sections: tuple[int, ...] | None, layout: str, axes: int, pairs: int) -> None:

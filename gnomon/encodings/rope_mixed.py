@@ -8,27 +8,29 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.encoding import Domain, Encoding, difference
+from gnomon.encodings.frequencies import geometric
 from gnomon.encodings.rotation import Pairing, is_pairing, turn
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
 
 
 class RopeMixed(Encoding):
-    """Two-dimensional rotary positions with mixed learnable frequencies (RoPE-Mixed).
+    """Rotary positions with mixed learnable frequencies (RoPE-Mixed).
 
-    logit_ij = Re sum_m q_im conj(k_jm) e^{i (W_h0m (y_i - y_j) + W_h1m (x_i - x_j))} / sqrt(d)
+    logit_ij = Re sum_m q_im conj(k_jm) e^{i sum_a W_ham (p_ia - p_ja)} / sqrt(d)
 
-    with a matrix W of its own for each head and layer: a pair may turn along any direction, where axial RoPE turns
-    along one axis alone. A pair is (x_2m, x_{2m+1}) under `interleaved` (as published), (x_m, x_{m + d/2}) under
-    `half`.
+    with a matrix W of its own for each head and layer: on a grid a pair may turn along any direction, where axial RoPE
+    turns along one axis alone. A pair is (x_2m, x_{2m+1}) under `interleaved` (as published), (x_m, x_{m + d/2}) under
+    `half`. The paper is about grids, `axes=2`; on one axis this is RoPE that learns its frequencies.
 
-    Shapes: W `[h, 2, d/2]`; cos and sin `[rows, h, n, d/2]`. Positions: real numbers on two axes, row y and column x.
+    Shapes: W `[h, axes, d/2]`; cos and sin `[rows, h, n, d/2]`. Positions: real numbers, row and column on a grid.
     Where key heads are shared, a key is turned for each query head, so the cache holds one for each.
-    Initial values: each head draws an angle a; of d/2 pairs the first half points along a, the second across it, with
-    magnitudes theta^{-4j/d} for j = 0 .. d/4 - 1. Keep W out of weight decay.
-    Cost: h d parameters in each layer; sines and cosines for each head.
-    Errors: OptionError where d is not a multiple of 4.
-    Differs: the paper turns coordinates (column, row); here they are (row, column), and so is W.
+    Initial values: on a grid each head draws an angle a; of d/2 pairs the first half points along a, the second across
+    it, with magnitudes theta^{-4j/d} for j = 0 .. d/4 - 1. On a line all heads begin at theta^{-2m/d}; try 10000 for
+    text. Keep W out of weight decay.
+    Cost: h d axes / 2 parameters in each layer; sines and cosines for each head.
+    Errors: OptionError where d is not a multiple of 2 axes, or there are more than two axes.
+    Differs: the paper's coordinates are (column, row); here they are (row, column), and so is W.
     Source: Heo et al. 2024, "Rotary Position Embedding for Vision Transformer", section 3.2.
     """
 
@@ -41,33 +43,39 @@ class RopeMixed(Encoding):
   archivePrefix = {arXiv}
 }"""
 
-    domain = Domain(axes=2)
-    variants = ({"pairing": "half", "theta": 100.0},)
+    variants = ({"axes": 2}, {"axes": 2, "pairing": "half", "theta": 100.0})
 
-    def __init__(self, heads: int, head_dim: int, theta: float = 10.0, pairing: Pairing = "interleaved"):
+    def __init__(self, heads: int, head_dim: int, theta: float = 10.0, pairing: Pairing = "interleaved", axes: int = 1):
         super().__init__()
         is_pairing(pairing, "rope_mixed")
-        if head_dim < 4 or head_dim % 4:
+        if axes not in (1, 2):
+            raise OptionError("rope_mixed is for lines and grids", given=f"axes={axes}", allowed="1 or 2")
+        if head_dim < 2 * axes or head_dim % (2 * axes):
             raise OptionError(
-                "rope_mixed begins with as many pairs along a direction as across it",
-                given=f"head_dim={head_dim}",
-                allowed="a multiple of 4",
+                "rope_mixed turns pairs; on a grid, as many begin along a direction as across it",
+                given=f"head_dim={head_dim}, axes={axes}",
+                allowed=f"a multiple of {2 * axes}",
             )
         if not 1 < theta < math.inf:
             raise OptionError("frequencies begin as powers of a base", given=f"theta={theta}", allowed="above 1")
-        self.heads, self.head_dim, self.theta, self.pairing = heads, head_dim, float(theta), pairing
-        self.weight = nn.Parameter(torch.empty(heads, 2, head_dim // 2))
+        self.heads, self.head_dim, self.axes = heads, head_dim, axes
+        self.theta, self.pairing = float(theta), pairing
+        self.weight = nn.Parameter(torch.empty(heads, axes, head_dim // 2))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        quarter, device = self.head_dim // 4, self.weight.device
-        size = self.theta ** -(torch.arange(quarter, dtype=torch.float64, device=device) / quarter)
+        each, device = self.head_dim // (2 * self.axes), self.weight.device
+        size = geometric(each, self.theta, 1 / each, device)
         along = 2 * math.pi * torch.rand(self.heads, 1, dtype=torch.float64, device=device)
         across = along + math.pi / 2
         column = torch.cat([size * along.cos(), size * across.cos()], dim=-1)
         row = torch.cat([size * along.sin(), size * across.sin()], dim=-1)
         with torch.no_grad():
-            self.weight.copy_(torch.stack([row, column], dim=1))
+            self.weight.copy_(size if self.axes == 1 else torch.stack([row, column], dim=1))
+
+    @property
+    def domain(self) -> Domain:
+        return Domain(axes=self.axes)
 
     def layers(self, count: int) -> list[Encoding]:
         """Frequencies of its own in each layer."""
@@ -83,7 +91,7 @@ class RopeMixed(Encoding):
         for m in range(d // 2):
             first, second = (m, m + d // 2) if self.pairing == "half" else (2 * m, 2 * m + 1)
             w = self.weight[:, :, m, None, None].to(apart.dtype)
-            angle = w[:, 0] * apart[..., 0] + w[:, 1] * apart[..., 1]
+            angle = sum(w[:, a] * apart[..., a] for a in range(self.axes))
             q_m = torch.complex(q[..., first], q[..., second])[..., :, None]
             k_m = torch.complex(k[..., first], k[..., second])[..., None, :]
             logit = logit + (q_m * k_m.conj() * torch.polar(torch.ones_like(angle), angle)).real.to(q.dtype)

@@ -29,6 +29,11 @@ def label(variant: tuple[str, dict]) -> str:
     return "-".join([name, *(f"{key}={value}" for key, value in options.items())])
 
 
+def only_causal(name: str) -> bool:
+    """Whether the encoding refuses a mask that shows later tokens, however it is built."""
+    return bool(ENCODINGS[name].causal)
+
+
 def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
 
