@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from gnomon.attention import Attention, attend
     from gnomon.encoding import Domain, Encoding, Property, Shape
     from gnomon.errors import UserError
-    from gnomon.kv_cache import Cache, Memory
+    from gnomon.kv_cache import Cache, Memory, SinkCache, WindowCache
     from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
     from gnomon.positions import Positions
     from gnomon.transformer import Transformer
@@ -29,6 +29,8 @@ _HOME = {
     "BIDIRECTIONAL": "gnomon.pairs",
     "Cache": "gnomon.kv_cache",
     "Memory": "gnomon.kv_cache",
+    "SinkCache": "gnomon.kv_cache",
+    "WindowCache": "gnomon.kv_cache",
     "UserError": "gnomon.errors",
 }
 _MODULES = ("positions", "pairs", "encodings", "backends", "laws", "lab", "report", "errors")
@@ -45,8 +47,10 @@ __all__ = [
     "Positions",
     "Property",
     "Shape",
+    "SinkCache",
     "Transformer",
     "UserError",
+    "WindowCache",
     "__version__",
     "attend",
     "backends",

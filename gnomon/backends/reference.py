@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gnomon.backends.backend import Backend, Raw
-from gnomon.encoding import Encoding
+from gnomon.encoding import Encoding, Property
 from gnomon.pairs import Mask, dense
 from gnomon.positions import Positions
 
@@ -44,7 +44,8 @@ class Reference(Backend):
     def _attend(self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Tensor:
         group = q.shape[1] // k.shape[1]
         k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
-        logits = plan.encoding.score(q, k, plan.q_pos, plan.k_pos)
+        seen = (plan.allowed,) if Property.CONTEXTUAL in plan.encoding.properties else ()
+        logits = plan.encoding.score(q, k, plan.q_pos, plan.k_pos, *seen)
         if plan.allowed is not None:
             logits = logits.masked_fill(~plan.allowed, -torch.inf)
         weights = torch.softmax(logits, dim=-1)

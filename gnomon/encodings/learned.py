@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.encoding import Domain, Encoding, Property
+from gnomon.encodings.resize import resize_line
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
 
@@ -26,6 +27,7 @@ class Learned(Encoding):
 
     Shapes: E `[M, w]`, initialised N(0, 0.02) as in BERT. Positions: one axis.
     Cost: M w parameters; one addition a token, once. Rows past the training length are never trained.
+    A trained table becomes another length's by `resized`, an image grid's by `encodings.resize.resize_grid`.
     Errors: PositionError for a position outside the table under `raise` and `interpolate`, or one that is not whole.
     Source: Gehring et al. 2017, "Convolutional Sequence to Sequence Learning", section 3.1; Devlin et al. 2019.
     """
@@ -91,6 +93,17 @@ class Learned(Encoding):
         if self.beyond == "raise":
             return Domain(0, self.max_positions - 1, whole=True)
         return Domain(whole=True)
+
+    def resized(self, max_positions: int, *, align_corners: bool = True) -> "Learned":
+        """Another encoding, its table this one resized to `max_positions` rows, linear between the rows it has.
+
+        For training on at that length; what corners mean is said in `resize_line`. A position outside it is an error.
+        """
+        table = resize_line(self.weight.detach(), max_positions, align_corners=align_corners)
+        resized = Learned(self.width, max_positions).to(table)
+        with torch.no_grad():
+            resized.weight.copy_(table)
+        return resized
 
     def absolute(self, pos: Positions) -> Float[Tensor, "rows n w"]:
         p, rows = pos.anchored(), torch.arange(self.max_positions, device=pos.coords.device)

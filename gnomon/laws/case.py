@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from gnomon.attention import attend
-from gnomon.backends import Backend, Sdpa
+from gnomon.backends import Backend
 from gnomon.encoding import Encoding, Shape
 from gnomon.kv_cache import Cache
 from gnomon.pairs import Mask
@@ -21,6 +21,11 @@ FAR = 500.0
 """Random positions lie within this distance of the origin; angles of 500 keep twelve digits in float64."""
 
 
+def auto() -> str:
+    """The backend that a user gets: sdpa, and reference for a contextual encoding."""
+    return "auto"
+
+
 @dataclass(frozen=True)
 class Case:
     """An encoding under test with its mask, backend and cache; `seed` draws weights, inputs and positions."""
@@ -28,7 +33,7 @@ class Case:
     label: str
     encoding: Callable[[Shape], Encoding]
     causal: bool = True
-    backend: Callable[[], Backend] = Sdpa
+    backend: Callable[[], Backend | str] = auto
     cache: Callable[[int], Cache] = Cache
     masking: Callable[[bool], Mask] = Mask
     seed: int = 0

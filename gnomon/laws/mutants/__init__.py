@@ -10,18 +10,37 @@ from gnomon.laws.mutant import Mutant
 from gnomon.laws.mutants import (
     alibi,
     caching,
+    cope,
     deberta,
+    fire,
     kernels,
+    kerple,
     learned,
     masking,
     rope,
+    sandwich,
     sinusoidal,
     t5,
     transformer_xl,
 )
 from gnomon.laws.suite import LAWS
 
-FAMILIES = (rope, alibi, t5, transformer_xl, deberta, sinusoidal, learned, caching, masking, kernels)
+FAMILIES = (
+    rope,
+    alibi,
+    t5,
+    transformer_xl,
+    deberta,
+    sinusoidal,
+    learned,
+    kerple,
+    fire,
+    sandwich,
+    cope,
+    caching,
+    masking,
+    kernels,
+)
 """In the order of the printed matrix."""
 
 MUTANTS: list[Mutant] = [mutant for family in FAMILIES for mutant in family.MUTANTS]

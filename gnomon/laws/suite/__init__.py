@@ -14,7 +14,7 @@ from gnomon.laws.suite.history import state
 from gnomon.laws.suite.kernels import flex, grouped, lowering
 from gnomon.laws.suite.masking import blank, causality, window
 from gnomon.laws.suite.places import domain, matters, placeless
-from gnomon.laws.suite.properties import cacheable, content_free, continuity, translation
+from gnomon.laws.suite.properties import cacheable, content_free, contextual, continuity, translation
 from gnomon.laws.suite.rounding import half, precision
 
 LAWS: dict[str, Law] = {
@@ -41,5 +41,6 @@ LAWS: dict[str, Law] = {
         Law("continuity", continuity, Property.CONTINUOUS),
         Law("cacheable", cacheable, Property.CACHEABLE),
         Law("content_free", content_free, Property.CONTENT_FREE),
+        Law("contextual", contextual, Property.CONTEXTUAL),
     )
 }

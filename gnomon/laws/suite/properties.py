@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import torch
 
+from gnomon.encoding import Property
 from gnomon.laws.case import ROWS, SHAPE, TOKENS, Case, gap
 from gnomon.laws.law import Outcome
 from gnomon.pairs import dense
@@ -41,9 +42,26 @@ def cacheable(case: Case) -> Outcome:
 def content_free(case: Case) -> Outcome:
     """The bias ignores queries and keys."""
     encoding, pos = case.make(), case.positions()
+    if Property.CONTEXTUAL in encoding.properties:
+        return Outcome(0.0, reason="it has no bias: its logits read whole rows")
     q, k, _ = case.heads()
     pair = [encoding.bias(a, b, pos, pos) for a, b in ((q, k), (q.flip(0), k.flip(0)))]
     if pair[0] is None:
         return Outcome(0.0)
     first, second = [dense(p, ROWS, SHAPE.heads, TOKENS, TOKENS) for p in pair]
     return Outcome(gap(first, second))
+
+
+def contextual(case: Case) -> Outcome:
+    """The logit of a pair changes with another key that the query sees."""
+    encoding, pos = case.make(), case.positions()
+    q, k, _ = case.heads(kv_heads=SHAPE.heads)
+    other, third = k.clone(), TOKENS // 2
+    other[:, :, third] = -other[:, :, third]
+    pair = case.mask.pair(pos, pos)
+    seen = (None if pair is None else dense(pair, ROWS, SHAPE.heads, TOKENS, TOKENS),)
+    seen = seen if Property.CONTEXTUAL in encoding.properties else ()
+    first, second = (encoding.score(q, keys, pos, pos, *seen)[:, :, -1] for keys in (k, other))
+    change = (first - second).abs()
+    change[..., third] = 0.0
+    return Outcome(1e-3 / max(change.max().item(), 1e-300), tolerance=1.0)

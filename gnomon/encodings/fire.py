@@ -1,0 +1,125 @@
+"""FIRE: a small network of the relative distance, progressively interpolated to any length."""
+
+import copy
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
+from gnomon.errors import OptionError
+from gnomon.pairs import PairFunction, at
+from gnomon.positions import Positions
+
+EPSILON = 1e-6
+"""What keeps the ratio finite where the normaliser is zero."""
+
+
+class Fire(Encoding):
+    """Functional interpolation for relative position encoding (FIRE).
+
+    logit_ij = <q_i, k_j> / sqrt(d) + f_h( psi(|p_i - p_j|) / (psi(max(p_i, |mu| L_0)) + eps) )
+    psi(x) = ln(1 + |c| x),     f = a network of one hidden layer with ReLU, from one number to one for each head
+
+    The distance is measured against the query's own position, so the ratio of a causal pair lies in [0, 1] at any
+    length; |mu| L_0 is the position before which it is not stretched. The normaliser holds the query's absolute
+    position: FIRE is not translation invariant, and positions count from the start of the sequence (packed documents
+    restart). A decoded token's ratio depends on nothing that comes later, so cached decoding is exact.
+
+    Shapes: hidden `[m, 1]` and `[m]`, out `[h, m]` and `[h]`, initialised as torch's Linear, c = 0.1 and mu = 1 as
+    released, L_0 = `start` = 512. Positions: real numbers on one axis, negative ones too. Each layer has a network of
+    its own; `shared` gives all layers one, the paper's FIRE-S.
+    Cost: m (h + 2) + h + 2 parameters a layer; m h multiplications for each pair and layer, once per forward pass
+    with `shared`; m numbers for each pair are kept for gradients.
+    Where it differs: psi and the ratio are formed in float64. Without a causal mask the paper says nothing; there the
+    normaliser is max(p_i, p_j, |mu| L_0), the later of both ends, with which the ratio stays in [0, 1] and the bias
+    symmetric.
+    Errors: OptionError for a network without units, or a start that is not positive.
+    Source: Li et al. 2024, "Functional Interpolation for Relative Positions Improves Long Context Transformers",
+    section 3; eps and initial values from a public implementation (McLeish et al. 2024).
+    """
+
+    bibtex = """@inproceedings{li2024functional,
+  title = {Functional Interpolation for Relative Positions Improves Long Context Transformers},
+  author = {Li, Shanda and You, Chong and Guruganesh, Guru and Ainslie, Joshua and Ontanon, Santiago and Zaheer, Manzil
+            and Sanghai, Sumit and Yang, Yiming and Kumar, Sanjiv and Bhojanapalli, Srinadh},
+  booktitle = {International Conference on Learning Representations},
+  year = {2024},
+  eprint = {2310.04418},
+  archivePrefix = {arXiv}
+}"""
+
+    variants = ({"shared": True, "start": 16.0, "units": 5},)
+    properties = Property.CONTINUOUS | Property.CACHEABLE | Property.CONTENT_FREE
+    domain = Domain()
+
+    def __init__(self, heads: int, causal: bool = True, units: int = 32, start: float = 512.0, shared: bool = False):
+        super().__init__()
+        if heads < 1 or units < 1:
+            raise OptionError(
+                "FIRE is a network of hidden units", given=f"{units} for {heads} heads", allowed="1 or more"
+            )
+        if not 0 < start < float("inf"):
+            raise OptionError("FIRE stretches from a position on", given=f"start={start}", allowed="above 0")
+        self.heads, self.causal, self.units, self.start, self.shared = heads, causal, units, float(start), shared
+        self.hidden, self.out = nn.Linear(1, units), nn.Linear(units, heads)
+        self.c, self.mu = nn.Parameter(torch.empty(())), nn.Parameter(torch.empty(()))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        self.hidden.reset_parameters()
+        self.out.reset_parameters()
+        nn.init.constant_(self.c, 0.1)
+        nn.init.constant_(self.mu, 1.0)
+
+    def layers(self, count: int) -> list[Encoding]:
+        if self.shared:
+            return [self] * count
+        own = [copy.deepcopy(self) for _ in range(1, count)]
+        for layer in own:
+            layer.reset_parameters()
+        return [self, *own]
+
+    def score(
+        self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
+    ) -> Float[Tensor, "b h i j"]:
+        bias = self._network(self.ratio(q_pos, k_pos))
+        return self.scale(q.shape[-1]) * dot(q, k) + torch.where(both_placed(q_pos, k_pos), bias, 0.0).to(q.dtype)
+
+    def ratio(self, q_pos: Positions, k_pos: Positions) -> Float[Tensor, "rows i j"]:
+        """psi of the distance over psi of the normaliser for every pair, `[rows, i, j]` float64."""
+        c, mu = self.c.to(torch.float64), self.mu.to(torch.float64)
+        distance = difference(q_pos, k_pos)[:, 0, :, :, 0].abs()
+        end = q_pos.anchored()[..., 0][:, :, None].expand_as(distance)
+        if not self.causal:
+            end = torch.maximum(end, k_pos.anchored()[..., 0][:, None])
+        length = torch.maximum(end, (mu * self.start).abs())
+        return torch.log((c * distance).abs() + 1) / (torch.log((c * length).abs() + 1) + EPSILON)
+
+    def _network(self, ratio: Float[Tensor, "rows i j"]) -> Float[Tensor, "rows h i j"]:
+        w, b, w_out, b_out = self._weights()
+        hidden = torch.relu(torch.einsum("rij,m->rijm", ratio.to(w.dtype), w) + b)
+        return torch.einsum("rijm,hm->rhij", hidden, w_out) + b_out[:, None, None]
+
+    def _weights(self) -> tuple[Tensor, ...]:
+        """`[m]`, `[m]`, `[h, m]`, `[h]`, in float32 at least: the bias is rounded once, when it meets the logits."""
+        wide = torch.promote_types(self.c.dtype, torch.float32)
+        return tuple(t.to(wide) for t in (self.hidden.weight[:, 0], self.hidden.bias, self.out.weight, self.out.bias))
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        w, b_in, w_out, b_out = self._weights()
+        c, least = self.c.to(torch.float64).abs(), self.start * self.mu.to(torch.float64).abs()
+        q_at, k_at, causal = q_pos.coords[..., 0], k_pos.coords[..., 0], self.causal
+
+        def function(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            p_i, p_j = at(q_at, b, i), at(k_at, b, j)
+            end = torch.maximum(p_i if causal else torch.maximum(p_i, p_j), least)
+            ratio = torch.log1p(c * (p_i - p_j).abs()) / (torch.log1p(c * end) + EPSILON)
+            ratio = ratio.to(w.dtype)
+            # Unit by unit, so that no tensor is wider than the pairs themselves, and flex can inline it.
+            value = b_out[h]
+            for unit in range(self.units):
+                value = value + w_out[h, unit] * (w[unit] * ratio + b_in[unit]).relu()
+            return value
+
+        return function

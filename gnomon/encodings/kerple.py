@@ -1,0 +1,125 @@
+"""KERPLE: a penalty that grows with distance by a kernel, its shape learned by each head."""
+
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
+from gnomon.errors import OptionError
+from gnomon.pairs import PairFunction, at
+from gnomon.positions import Positions
+
+Kernel = Literal["log", "power"]
+
+LEAST = 0.01
+"""The least value of either number, as in the released code."""
+
+
+class Kerple(Encoding):
+    """Kernelised relative positions (KERPLE): conditionally positive definite kernels of the distance.
+
+    log:    logit_ij = <q_i, k_j> / sqrt(d) - p_h ln(1 + a_h |p_i - p_j|)
+    power:  logit_ij = <q_i, k_j> / sqrt(d) - a_h |p_i - p_j|^{p_h},     p_h <= 2
+
+    Under a causal mask |p_i - p_j| is the paper's i - j; without one, and on several axes, it is the distance, of which
+    the kernels are functions anyway (on several axes the Euclidean one). `log` is the paper's best.
+
+    Shapes: a and p `[h]`, both positive, drawn from U(0, 1) and U(0, 2) as released. Positions: any real numbers on any
+    number of axes; a token without a place has no penalty. Shared by all layers, as released.
+    Cost: 2 h parameters; a logarithm or a power for each pair, in float64, once per forward pass.
+    Where it differs: the released code clamps the parameters themselves at each forward, to 0.01 and above (and p of
+    `power` to 2): a write that a compiled or a sharded model cannot make, and no gradient comes back from the bound.
+    Here what is stored is real: a = 0.01 + softplus(raw_a), p likewise, and p = 2 sigmoid(raw_p) under `power`, which
+    takes a value to either end smoothly. `assign` stores released numbers. Distances stay in float64 up to the result:
+    the released code casts them to the precision of the logits, where bfloat16 merges 257 with 256.
+    Errors: OptionError for another kernel.
+    Source: Chi et al. 2022, "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation", section 4.
+    """
+
+    bibtex = """@inproceedings{chi2022kerple,
+  title = {KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation},
+  author = {Chi, Ta-Chung and Fan, Ting-Han and Ramadge, Peter J. and Rudnicky, Alexander I.},
+  booktitle = {Advances in Neural Information Processing Systems},
+  volume = {35},
+  year = {2022},
+  eprint = {2205.09921},
+  archivePrefix = {arXiv}
+}"""
+
+    variants = ({"kernel": "power"},)
+    properties = Property.TRANSLATION_INVARIANT | Property.CONTINUOUS | Property.CACHEABLE | Property.CONTENT_FREE
+    domain = Domain(axes=None)
+
+    def __init__(self, heads: int, kernel: Kernel = "log"):
+        super().__init__()
+        if heads < 1:
+            raise OptionError("KERPLE needs heads", given=heads, allowed="1 or more")
+        if kernel not in get_args(Kernel):
+            raise OptionError("KERPLE has two kernels", given=kernel, allowed=", ".join(get_args(Kernel)))
+        self.heads, self.kernel = heads, kernel
+        self.raw_a, self.raw_p = nn.Parameter(torch.empty(heads)), nn.Parameter(torch.empty(heads))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        a, p = torch.empty_like(self.raw_a).uniform_(0, 1), torch.empty_like(self.raw_p).uniform_(0, 2)
+        self._store(a, p)
+
+    def assign(self, a: Float[Tensor, " h"], p: Float[Tensor, " h"]) -> None:
+        """Store the numbers of a trained model, `[h]` each; what the released code would clamp is clamped."""
+        for name, given in (("a", a), ("p", p)):
+            if given.shape != (self.heads,) or not bool((given >= 0).all()):
+                raise OptionError(
+                    f"KERPLE has one positive {name} a head",
+                    given=f"{name}={given.tolist()}",
+                    allowed=f"[{self.heads}]",
+                )
+        self._store(a, p)
+
+    def _store(self, a: Tensor, p: Tensor) -> None:
+        a, p = (t.detach().to(self.raw_a.device, torch.float64) for t in (a, p))
+        with torch.no_grad():
+            self.raw_a.copy_(_inverse_softplus(a))
+            half = (p / 2).clamp(LEAST / 2, 1 - 1e-6)
+            self.raw_p.copy_(half.logit() if self.kernel == "power" else _inverse_softplus(p))
+
+    def numbers(self) -> tuple[Float[Tensor, " h"], Float[Tensor, " h"]]:
+        """a and p of each head, `[h]` float64."""
+        a = LEAST + nn.functional.softplus(self.raw_a.to(torch.float64))
+        raw_p = self.raw_p.to(torch.float64)
+        return a, 2 * raw_p.sigmoid() if self.kernel == "power" else LEAST + nn.functional.softplus(raw_p)
+
+    def score(
+        self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
+    ) -> Float[Tensor, "b h i j"]:
+        distance = difference(q_pos, k_pos).square().sum(-1).sqrt()[:, 0]
+        penalties = []
+        for a, p in zip(*self.numbers(), strict=True):
+            if self.kernel == "log":
+                penalties.append(p * torch.log(1 + a * distance))
+            else:
+                # 0^p = 0, without the logarithm of 0.
+                apart = distance > 0
+                grown = (p * torch.where(apart, distance, 1.0).log()).exp()
+                penalties.append(a * torch.where(apart, grown, 0.0))
+        penalty = torch.where(both_placed(q_pos, k_pos), torch.stack(penalties, dim=1), 0.0)
+        return self.scale(q.shape[-1]) * dot(q, k) - penalty.to(q.dtype)
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        a, p = self.numbers()
+        q_axes, k_axes = q_pos.coords.unbind(-1), k_pos.coords.unbind(-1)
+
+        def distance(b: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            apart = [(at(q_at, b, i) - at(k_at, b, j)).abs() for q_at, k_at in zip(q_axes, k_axes, strict=True)]
+            return apart[0] if len(apart) == 1 else sum(x * x for x in apart).sqrt()
+
+        if self.kernel == "log":
+            return lambda b, h, i, j: -p[h] * torch.log1p(a[h] * distance(b, i, j))
+        return lambda b, h, i, j: -a[h] * distance(b, i, j) ** p[h]
+
+
+def _inverse_softplus(value: Tensor) -> Tensor:
+    """The number whose softplus is `value` less the least one; what lies at or below that goes far down."""
+    rest = (value - LEAST).clamp(min=1e-6)
+    return rest + torch.log(-torch.expm1(-rest))

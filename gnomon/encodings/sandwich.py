@@ -1,0 +1,85 @@
+"""Sandwich: the inner product of two sinusoidal encodings as a bias, without parameters."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gnomon.encoding import Domain, Encoding, both_placed, difference, dot
+from gnomon.encodings.frequencies import geometric
+from gnomon.errors import OptionError
+from gnomon.pairs import PairFunction, at
+from gnomon.positions import Positions
+
+BASE = 10000.0
+
+
+class Sandwich(Encoding):
+    """Sandwich: the position part of sinusoidal encodings' inner product, squeezed by head.
+
+    logit_ij = <q_i, k_j> / sqrt(d) + ( sum_{n=1}^{w/2} cos((p_i - p_j) 10000^{-2n/w}) - w/2 ) / (8 h / H),  h = 1 .. H
+
+    with w = `size` (the paper's d-bar), 128. The sum is <s(p_i), s(p_j)> of sinusoids of width w, so the bias falls as
+    a logarithm does and wavers far off; it is 0 at distance 0 and nowhere above, which keeps it safe in 16 bits.
+    Without a causal mask it is the same: the cosine is even.
+
+    Shapes: no tables. Positions: any real numbers on one axis. Cost: no parameters; w/2 sines for each pair, once per
+    forward pass (2n - 1 rows of them where positions are evenly spaced under the plain causal mask).
+    Where it differs: frequencies begin at n = 1, as in the paper and in NeMo; a sinusoidal encoding begins at n = 0,
+    which `first=0` gives. The paper adds no constant; like NeMo we take w/2 off, which no softmax sees.
+    Errors: OptionError for a size that is not even and positive, or another first exponent than 0 or 1.
+    Source: Chi et al. 2023, "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis",
+    section 6; the division by 8 h / H as NeMo has it.
+    """
+
+    bibtex = """@inproceedings{chi2023dissecting,
+  title = {Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis},
+  author = {Chi, Ta-Chung and Fan, Ting-Han and Rudnicky, Alexander I. and Ramadge, Peter J.},
+  booktitle = {Annual Meeting of the Association for Computational Linguistics},
+  year = {2023},
+  eprint = {2212.10356},
+  archivePrefix = {arXiv}
+}"""
+
+    variants = ({"size": 6, "first": 0},)
+    domain = Domain()
+
+    def __init__(self, heads: int, size: int = 128, first: int = 1):
+        super().__init__()
+        if heads < 1:
+            raise OptionError("Sandwich needs heads", given=heads, allowed="1 or more")
+        if size < 2 or size % 2:
+            raise OptionError(
+                "Sandwich sums cosines of an even width", given=f"size={size}", allowed="2, 4, 6, ...", do="try 128"
+            )
+        if first not in (0, 1):
+            raise OptionError(
+                "Sandwich's exponents begin at one of two numbers", given=f"first={first}", allowed="1 (paper), 0"
+            )
+        self.heads, self.size, self.first = heads, size, first
+
+    def score(
+        self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
+    ) -> Float[Tensor, "b h i j"]:
+        p_i_minus_p_j = difference(q_pos, k_pos)[..., 0]
+        total = torch.zeros_like(p_i_minus_p_j)
+        for n in range(self.first, self.first + self.size // 2):
+            total = total + torch.cos(p_i_minus_p_j * BASE ** (-2 * n / self.size))
+        heads = torch.arange(1, self.heads + 1, dtype=torch.float64, device=total.device)[:, None, None]
+        bias = torch.where(both_placed(q_pos, k_pos), (total - self.size / 2) / (8 * heads / self.heads), 0.0)
+        return self.scale(q.shape[-1]) * dot(q, k) + bias.to(q.dtype)
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        q_at, k_at, heads = q_pos.coords[..., 0], k_pos.coords[..., 0], self.heads
+        frequencies = BASE ** (-2 * self.first / self.size) * geometric(
+            self.size // 2, BASE, 2 / self.size, q_pos.coords.device
+        )
+
+        def function(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            # cos x - 1 = -2 sin^2(x / 2): nothing cancels where tokens are close.
+            half = (at(q_at, b, i) - at(k_at, b, j)) / 2
+            squares = torch.sin(half * frequencies[0]) ** 2
+            for n in range(1, self.size // 2):
+                squares = squares + torch.sin(half * frequencies[n]) ** 2
+            return -squares * heads / (4 * (h + 1))
+
+        return function

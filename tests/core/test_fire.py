@@ -1,0 +1,81 @@
+"""FIRE: ratios at any length, positions that must be the sequence's own, layers with networks of their own."""
+
+import pytest
+import torch
+
+from gnomon.encoding import Property
+from gnomon.encodings.fire import Fire
+from gnomon.errors import OptionError
+from gnomon.kv_cache import Cache
+from gnomon.pairs import dense
+from gnomon.positions import sequence
+from tests.core.common import HEADS, at, gap, make, model, tokens, weigh
+
+
+def test_a_causal_ratio_is_between_0_and_1_at_any_length():
+    encoding = Fire(HEADS).double()
+    for n in (3, 600, 5000):
+        ratio = encoding.ratio(sequence(1, n - 1), sequence(n))[0, 0]
+        assert ratio.min() == 0 and ratio.max() <= 1
+        assert (ratio.diff() < 0).all()
+
+
+def test_without_a_mask_both_ends_measure():
+    """The ratio stays within 1 on both sides, is symmetric, and says the same of the past as under a mask."""
+    causal, both = Fire(HEADS, start=4.0).double(), Fire(HEADS, causal=False, start=4.0).double()
+    pos = sequence(30)
+    ratio = both.ratio(pos, pos)[0]
+    assert ratio.max() <= 1 and torch.equal(ratio, ratio.T)
+    assert torch.equal(ratio.tril(), causal.ratio(pos, pos)[0].tril())
+
+
+def test_it_knows_where_in_the_sequence_it_is():
+    assert Property.TRANSLATION_INVARIANT not in Fire.properties
+    net, token = model(make("fire", start=2.0)), tokens(2, 9)
+    assert gap(net(token, sequence(9, 100)), net(token)) > 1e-3
+
+
+@pytest.mark.parametrize("split", [[1] * 9, [8, 1], [4, 5]], ids=str)
+def test_a_cached_step_is_measured_by_the_position_in_the_sequence(split):
+    net, token, cache = model(make("fire", start=2.0)), tokens(2, 9), Cache(9)
+    parts = [net(part, cache=cache) for part in token.split(split, dim=1)]
+    assert gap(torch.cat(parts, dim=1), net(token)) < 1e-12
+
+
+def test_it_stays_finite_where_nothing_is_stretched():
+    """mu = 0 and the first row: psi(0) + eps below, and masked pairs may be large, but finite."""
+    encoding = weigh(Fire(HEADS).double())
+    torch.nn.init.zeros_(encoding.mu)
+    empty = torch.empty(0)
+    bias = dense(encoding.bias(empty, empty, sequence(9), sequence(9)), 1, HEADS, 9, 9)
+    assert torch.isfinite(bias).all()
+    encoding.half()
+    low = dense(encoding.bias(empty, empty, sequence(9), sequence(9)), 1, HEADS, 9, 9)
+    assert low.dtype == torch.float32 and torch.isfinite(low).all()
+
+
+def test_negative_and_fractional_positions():
+    encoding = Fire(HEADS, start=10.0).double()
+    ratio = encoding.ratio(at([-5.5]), at([-7.0, -5.5, 3.25]))[0, 0]
+    assert torch.isfinite(ratio).all() and ratio[1] == 0
+
+
+def test_each_layer_has_its_own_network_unless_they_share():
+    torch.manual_seed(0)
+    own, shared = Fire(HEADS).layers(3), Fire(HEADS, shared=True).layers(3)
+    assert len({id(layer) for layer in own}) == 3 and len({id(layer) for layer in shared}) == 1
+    assert not torch.equal(own[0].out.weight, own[1].out.weight)
+    assert all(layer.c.item() == pytest.approx(0.1) and layer.mu.item() == 1 for layer in own)
+    parameters = 32 * (HEADS + 2) + HEADS + 2
+    assert sum(p.numel() for p in own[0].parameters()) == parameters
+    assert sum(p.numel() for p in model(make("fire"), depth=3).encodings[0].parameters()) == parameters
+
+
+@pytest.mark.parametrize(
+    "options",
+    [dict(heads=0), dict(heads=2, units=0), dict(heads=2, start=0.0), dict(heads=2, start=float("inf"))],
+    ids=str,
+)
+def test_options_that_make_no_sense(options):
+    with pytest.raises(OptionError):
+        Fire(**options)
