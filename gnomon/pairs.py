@@ -33,7 +33,7 @@ def dense(pair: PairFunction, rows: int, heads: int, queries: int, keys: int, de
 
 def at_head(table: Tensor, b: Tensor, h: Tensor, i: Tensor, row: Tensor) -> Tensor:
     """`table[b, h, i, row]`, where a table of one batch row or one head serves all of them."""
-    b, h = (index if size > 1 else 0 for index, size in ((b, table.shape[0]), (h, table.shape[1])))
+    b, h = (index if size != 1 else 0 for index, size in ((b, table.shape[0]), (h, table.shape[1])))
     return table[b, h, i, row]
 
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from gnomon.encoding import Mix
+from gnomon.errors import OptionError
 from gnomon.pairs import dense
 
 
@@ -23,6 +24,12 @@ def weighted(
     bias, allowed: broadcast to `[b, h, i, j]`; a query that is allowed no key receives zeros.
     counted:       `[rows, 1, i, j]`, the pairs to which `mix` applies; None: all.
     """
+    if mix.table.shape[-1] != v.shape[-1]:
+        raise OptionError(
+            "values have the width of the vectors that are mixed with them",
+            given=f"values of width {v.shape[-1]}",
+            allowed=f"{mix.table.shape[-1]}",
+        )
     group = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
     logits = scale * (q @ k.transpose(-2, -1)).to(torch.promote_types(q.dtype, torch.float32))

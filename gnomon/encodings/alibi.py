@@ -58,7 +58,8 @@ class Alibi(Encoding):
         if q_pos.axes == 1:
             q_at, k_at = q_pos.coords[..., 0], k_pos.coords[..., 0]
             return lambda b, h, i, j: -slope[h] * (at(q_at, b, i) - at(k_at, b, j)).abs()
-        q_axes, k_axes = q_pos.coords.unbind(-1), k_pos.coords.unbind(-1)
+        # Copies: flex on CPU (torch 2.13) takes no two views of one tensor.
+        q_axes, k_axes = ([axis.contiguous() for axis in pos.coords.unbind(-1)] for pos in (q_pos, k_pos))
 
         def euclidean(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
             square = sum((at(q_at, b, i) - at(k_at, b, j)) ** 2 for q_at, k_at in zip(q_axes, k_axes, strict=True))

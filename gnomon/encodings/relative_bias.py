@@ -1,0 +1,106 @@
+"""A learned relative bias: one number for each clipped difference of place and each head, on a line or on a grid."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
+from gnomon.errors import OptionError
+from gnomon.pairs import PairFunction, at
+from gnomon.positions import Positions
+
+
+class RelativeBias(Encoding):
+    """Learned relative position bias, as in Swin and BEiT.
+
+    logit_ij = <q_i, k_j> / sqrt(d) + B[h, clip(p_i - p_j)]
+
+    On a grid (`axes=2`) p is (row, column), and B has an entry for each difference of rows, clipped at R = `rows`,
+    with each difference of columns, clipped at C = `columns`; a window of H x W patches has R = H - 1, C = W - 1, and
+    nothing is clipped. On a line B has an entry for each difference, clipped at `clip`, which R and C default to.
+    Swin and BEiT fail outside their window; here what is farther away reads the last row or column.
+
+    Shapes: B `[h, 2 clip + 1]`, or `[h, (2R + 1)(2C + 1)]` with rows before columns, the most negative differences
+    first: the transpose of Swin's `relative_position_bias_table`. Initialised N(0, 0.02) as in Swin.
+    Positions: whole numbers of any size on one axis or two; a token without a place (a class token) has no bias, where
+    BEiT has three numbers of its own. Shared by all layers, as `use_shared_relative_position_bias` does in BEiT; Swin
+    has a table in each layer: give a model a list of encodings.
+    Cost: (2R + 1)(2C + 1) h parameters; a gather for each pair, once per forward pass.
+    Errors: OptionError for `rows` or `columns` on a line; PositionError between whole numbers or for other axes.
+    Source: Liu et al. 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows", section 3.2;
+    Bao et al. 2022, "BEiT: BERT Pre-Training of Image Transformers".
+    """
+
+    bibtex = """@inproceedings{liu2021swin,
+  title = {Swin Transformer: Hierarchical Vision Transformer using Shifted Windows},
+  author = {Liu, Ze and Lin, Yutong and Cao, Yue and Hu, Han and Wei, Yixuan and Zhang, Zheng and Lin, Stephen and Guo,
+            Baining},
+  booktitle = {IEEE/CVF International Conference on Computer Vision},
+  year = {2021},
+  eprint = {2103.14030},
+  archivePrefix = {arXiv}
+}"""
+
+    variants = ({"clip": 4}, {"axes": 2, "clip": 3}, {"axes": 2, "rows": 2, "columns": 5})
+    properties = Property.TRANSLATION_INVARIANT | Property.CACHEABLE | Property.CONTENT_FREE
+    beyond_domain = "give whole positions (count in a smaller unit), or choose a continuous encoding: rope, alibi"
+
+    def __init__(self, heads: int, axes: int = 1, clip: int = 16, rows: int | None = None, columns: int | None = None):
+        super().__init__()
+        if axes not in (1, 2):
+            raise OptionError("a relative bias lies on a line or a grid", given=f"axes={axes}", allowed="1, 2")
+        if axes == 1 and (rows, columns) != (None, None):
+            raise OptionError(
+                "a line has no rows and columns",
+                given=f"axes=1, rows={rows}, columns={columns}",
+                do="give clip=16 for a line, or axes=2 for a grid",
+            )
+        limits = (clip,) if axes == 1 else tuple(clip if limit is None else limit for limit in (rows, columns))
+        if min(limits) < 0 or not max(limits):
+            raise OptionError(
+                "a relative bias tells differences apart up to a limit",
+                given=f"clip={clip}" if axes == 1 else f"rows={limits[0]}, columns={limits[1]}",
+                allowed="0 or more, and one of them 1 or more",
+            )
+        self.heads, self.axes, self.limits = heads, axes, limits
+        entries = 1
+        for limit in limits:
+            entries *= 2 * limit + 1
+        self.weight = nn.Parameter(torch.empty(heads, entries))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.normal_(self.weight, std=0.02)
+
+    @property
+    def domain(self) -> Domain:
+        return Domain(whole=True, axes=self.axes)
+
+    def score(
+        self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
+    ) -> Float[Tensor, "b h i j"]:
+        p_i_minus_p_j = difference(q_pos, k_pos)
+        # Each axis picks one of its entries: products of ones and zeros with the table laid out as a box.
+        box, picked = self.weight.unflatten(1, [2 * limit + 1 for limit in self.limits]).to(torch.float64), []
+        for axis, limit in enumerate(self.limits):
+            apart, entry = p_i_minus_p_j[:, 0, ..., axis, None], torch.arange(-limit, limit + 1, device=q.device)
+            beyond = ((apart < -limit) & (entry == -limit)) | ((apart > limit) & (entry == limit))
+            picked.append(((apart == entry) | beyond).to(torch.float64))
+        equation = "hc,nijc->nhij" if self.axes == 1 else "hrc,nijr,nijc->nhij"
+        bias = torch.einsum(equation, box, *picked)
+        bias = torch.where(both_placed(q_pos, k_pos), bias, 0.0).to(q.dtype)
+        return self.scale(q.shape[-1]) * dot(q, k) + bias
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        # Copies: flex on CPU (torch 2.13) takes no two views of one tensor.
+        q_axes, k_axes = ([axis.contiguous() for axis in pos.anchored().unbind(-1)] for pos in (q_pos, k_pos))
+        table, limits = self.weight, self.limits
+
+        def gathered(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            entry = 0
+            for q_at, k_at, limit in zip(q_axes, k_axes, limits, strict=True):
+                apart = (at(q_at, b, i) - at(k_at, b, j)).clamp(-limit, limit).to(torch.int64)
+                entry = entry * (2 * limit + 1) + apart + limit
+            return table[h, entry]
+
+        return gathered
