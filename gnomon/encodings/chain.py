@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from gnomon.encoding import Encoding, Property, dot
+from gnomon.encoding import Domain, Encoding, Property, dot
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
 
@@ -56,6 +56,7 @@ class Chain(Encoding):
         | Property.CONTENT_FREE
         | Property.RECURRENT
     )
+    domain = Domain()
 
     def __init__(self, heads: int, channels: int = 8, hidden: int = 16):
         super().__init__()

@@ -14,8 +14,9 @@ from gnomon.laws.suite.history import state
 from gnomon.laws.suite.kernels import flex, grouped, lowering
 from gnomon.laws.suite.masking import blank, causality, window
 from gnomon.laws.suite.places import domain, matters, placeless
-from gnomon.laws.suite.properties import cacheable, content_free, contextual, continuity, translation
+from gnomon.laws.suite.properties import cacheable, content_free, contextual, continuity, recurrent, translation
 from gnomon.laws.suite.rounding import half, precision
+from gnomon.laws.suite.training import training
 
 LAWS: dict[str, Law] = {
     law.name: law
@@ -37,10 +38,12 @@ LAWS: dict[str, Law] = {
         Law("precision", precision),
         Law("half", half, margin=2.0),
         Law("state", state),
+        Law("training", training),
         Law("translation", translation, Property.TRANSLATION_INVARIANT),
         Law("continuity", continuity, Property.CONTINUOUS),
         Law("cacheable", cacheable, Property.CACHEABLE),
         Law("content_free", content_free, Property.CONTENT_FREE),
         Law("contextual", contextual, Property.CONTEXTUAL),
+        Law("recurrent", recurrent, Property.RECURRENT),
     )
 }

@@ -65,3 +65,17 @@ def contextual(case: Case) -> Outcome:
     change = (first - second).abs()
     change[..., third] = 0.0
     return Outcome(1e-3 / max(change.max().item(), 1e-300), tolerance=1.0)
+
+
+def recurrent(case: Case) -> Outcome:
+    """The logits of later tokens change with where an earlier one is."""
+    encoding, pos = case.make(), case.positions()
+    q, k, _ = case.heads(kv_heads=SHAPE.heads)
+    moved = pos.coords.clone()
+    moved[:, 0] += 1
+    pair = case.mask.pair(pos, pos)
+    seen = (None if pair is None else dense(pair, ROWS, SHAPE.heads, TOKENS, TOKENS),)
+    seen = seen if Property.CONTEXTUAL in encoding.properties else ()
+    first, second = (encoding.score(q, k, p, p, *seen)[:, :, 2:, 2:] for p in (pos, replace(pos, coords=moved)))
+    change = (first - second).abs().max().item()
+    return Outcome(1e-3 / max(change, 1e-300), tolerance=1.0)
