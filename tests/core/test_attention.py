@@ -26,7 +26,7 @@ from tests.core.common import (
 )
 
 EVERY = pytest.mark.parametrize("variant", every_variant(), ids=label)
-BACKENDS = pytest.mark.parametrize("backend", ["reference", "sdpa"])
+BACKENDS = pytest.mark.parametrize("backend", ["reference", "auto"])
 
 
 def plain(encoding, q, k, v, q_pos, k_pos, allowed=None) -> torch.Tensor:
@@ -152,7 +152,7 @@ def test_dropout_keeps_the_mean_and_is_off_in_evaluation(variant, backend):
     assert gap(dropped.amax(0, keepdim=True), weights / (1 - p)) < 1e-12
 
 
-@pytest.mark.parametrize("backend", ["reference", "sdpa"])
+@pytest.mark.parametrize("backend", ["reference", "auto"])
 def test_the_module_drops_in_training_only(backend):
     module = weigh(Attention(WIDTH, HEADS, make("rope"), dropout=0.5, backend=backend).double())
     x = normal(2, 5, WIDTH)

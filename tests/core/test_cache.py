@@ -37,7 +37,7 @@ def test_any_chunks_give_the_full_forward_pass(variant, split):
 
 
 @EVERY
-@pytest.mark.parametrize("backend", ["reference", "sdpa"])
+@pytest.mark.parametrize("backend", ["reference", "auto"])
 def test_rows_go_on_from_a_start_of_their_own(variant, backend):
     """A left-padded batch, then one token at a time at each row's next position, as a caller writes it."""
     name, options = variant

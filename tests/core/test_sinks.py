@@ -1,4 +1,4 @@
-"""Caches that forget: the last tokens at their own positions, or the first and the last at their places in the cache."""
+"""Caches that forget: the last tokens at their own positions, or the first and last at their places in the cache."""
 
 import pytest
 import torch

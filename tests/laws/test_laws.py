@@ -4,7 +4,7 @@ import pytest
 
 from gnomon.encoding import Property
 from gnomon.encodings import ENCODINGS
-from gnomon.encodings.rope import Rope
+from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
 from gnomon.laws import LAWS, Case, cases, judge, table
@@ -26,8 +26,8 @@ def test_every_encoding_is_under_the_laws():
     assert {case.label for case in cases()} >= set(ENCODINGS)
 
 
-class _Modest(Rope):
-    properties = Rope.properties & ~Property.TRANSLATION_INVARIANT
+class _Modest(Alibi):
+    properties = Alibi.properties & ~Property.TRANSLATION_INVARIANT
 
 
 class _Boastful(Sinusoidal):
@@ -35,7 +35,7 @@ class _Boastful(Sinusoidal):
 
 
 def test_a_property_that_holds_must_be_declared():
-    case = Case("modest", lambda shape: _Modest(shape.head_dim))
+    case = Case("modest", lambda shape: _Modest(shape.heads))
     assert judge(LAWS["translation"], case).verdict == "BROKEN"
 
 
