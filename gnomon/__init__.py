@@ -4,7 +4,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gnomon import backends, encodings, errors, lab, laws, pairs, positions, report
+    from gnomon import backends, convert, encodings, errors, lab, laws, pairs, positions, report
     from gnomon.attention import Attention, attend
     from gnomon.encoding import Domain, Encoding, Property, Shape
     from gnomon.errors import UserError
@@ -33,7 +33,7 @@ _HOME = {
     "WindowCache": "gnomon.kv_cache",
     "UserError": "gnomon.errors",
 }
-_MODULES = ("positions", "pairs", "encodings", "backends", "laws", "lab", "report", "errors")
+_MODULES = ("positions", "pairs", "encodings", "backends", "convert", "laws", "lab", "report", "errors")
 
 __all__ = [
     "BIDIRECTIONAL",
@@ -54,6 +54,7 @@ __all__ = [
     "__version__",
     "attend",
     "backends",
+    "convert",
     "encodings",
     "errors",
     "lab",
