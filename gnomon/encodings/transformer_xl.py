@@ -142,10 +142,13 @@ class TransformerXL(Encoding):
             return near
         q_at, k_at, end = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0], self.clamp_len
         ends = torch.tensor([-end, end], dtype=torch.float64, device=q.device)
-        far = query_lookup(q.to(narrow), self._table(ends), lambda b, h, i, j: (at(q_at, b, i) > at(k_at, b, j)) * 1)
-        return lambda b, h, i, j: torch.where(
-            (at(q_at, b, i) - at(k_at, b, j)).abs() < end, near(b, h, i, j), far(b, h, i, j)
-        )
+        far = matrix(q.to(narrow) @ self._table(ends).mT.to(narrow))
+
+        def pair(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            apart = at(q_at, b, i) - at(k_at, b, j)
+            return torch.where(apart.abs() < end, near(b, h, i, j), far(b, h, i, (apart > 0).to(torch.int64)))
+
+        return pair
 
     def _projections(self) -> Tensor:
         """W of each head, `[h, d, w]`."""
