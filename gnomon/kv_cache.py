@@ -38,7 +38,7 @@ class NoCache:
         """The layer inputs from which keys are computed: those of the call."""
         return x
 
-    def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
+    def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """All keys and values of the layer: those of the call."""
         return k, v
 
@@ -113,7 +113,7 @@ class Cache:
         room[:, self._begin : self.length] = field
         self._fields[name] = room
 
-    def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
+    def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """Write the new tokens' keys `[b, g, n, d]` and values; all keys and values of the layer so far."""
         if layer in self._layers and self._layers[layer][0].shape[0] != k.shape[0]:
             raise OptionError(
@@ -220,7 +220,7 @@ class WindowCache:
         """The layer inputs from which keys are computed: those of the call."""
         return x
 
-    def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
+    def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """The keys and values held, then those of the call, of which the last are held from now on."""
         return self._layers.store(layer, k, v)
 
@@ -279,7 +279,7 @@ class SinkCache:
         """The layer inputs from which keys are computed: those of the call."""
         return x
 
-    def store(self, layer: int, k: Float[Tensor, "b g n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
+    def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """The keys and values held, then those of the call, of which the first and last are held from now on."""
         return self._layers.store(layer, k, v)
 
