@@ -20,17 +20,22 @@ from gnomon.laws.mutants import (
     masking,
     relative_bias,
     rope,
+    rope_mixed,
+    rope_scaling,
     sandwich,
     seqpe,
     shaw,
     sinusoidal,
     t5,
     transformer_xl,
+    xpos,
 )
 from gnomon.laws.suite import LAWS
 
 FAMILIES = (
     rope,
+    rope_mixed,
+    rope_scaling,
     alibi,
     t5,
     shaw,
@@ -45,6 +50,7 @@ FAMILIES = (
     fire,
     sandwich,
     cope,
+    xpos,
     caching,
     masking,
     kernels,
