@@ -18,6 +18,7 @@ class Learned(Encoding):
     """Learned absolute positions.
 
     x_i <- x_i + E[p_i],     E in R^{M x w}
+    x_i <- x_i + sum_a E_a[p_ia]     on several axes
 
     E is defined at the whole numbers 0 .. M - 1 and nowhere else. What to do beyond is the caller's choice:
     `raise` (default) an error; `clamp` the nearest row; `wrap` p mod M; `interpolate` stretch the table over
@@ -25,8 +26,13 @@ class Learned(Encoding):
     between whole numbers have a meaning too. The stretch is fixed by `longest`, not by the sequence at hand: a cached
     key stays right.
 
-    Shapes: E `[M, w]`, initialised N(0, 0.02) as in BERT. Positions: one axis.
-    Cost: M w parameters; one addition a token, once. Rows past the training length are never trained.
+    On several axes each has a table of M rows and their rows are added, so that a grid need not be square nor known
+    beforehand (DETR's, which lays halves side by side, are tables with zeros in the other's half). A table with a row
+    for each place of one grid, as ViT has, is one axis: give the places numbers, row by row.
+
+    Shapes: E `[axes M, w]`, axis after axis, initialised N(0, 0.02) as in BERT. Positions: `axes` of them; a token
+    without a place has nothing added.
+    Cost: axes M w parameters; one addition a token, once. Rows past the training length are never trained.
     A trained table becomes another length's by `resized`, an image grid's by `encodings.resize.resize_grid`.
     Errors: PositionError for a position outside the table under `raise` and `interpolate`, or one that is not whole.
     Source: Gehring et al. 2017, "Convolutional Sequence to Sequence Learning", section 3.1; Devlin et al. 2019.
@@ -45,12 +51,25 @@ class Learned(Encoding):
         {"max_positions": 40, "beyond": "clamp"},
         {"max_positions": 40, "beyond": "wrap"},
         {"max_positions": 40, "beyond": "interpolate", "longest": 90},
+        {"axes": 2},
+        {"axes": 2, "max_positions": 40, "beyond": "interpolate", "longest": 90},
     )
 
-    def __init__(self, width: int, max_positions: int = 1024, beyond: Beyond = "raise", longest: int | None = None):
+    def __init__(
+        self,
+        width: int,
+        max_positions: int = 1024,
+        beyond: Beyond = "raise",
+        longest: int | None = None,
+        axes: int = 1,
+    ):
         super().__init__()
-        if max_positions < 1:
-            raise OptionError("a table of positions needs rows", given=max_positions, allowed="1 or more")
+        if max_positions < 1 or axes < 1:
+            raise OptionError(
+                "a table of positions needs rows, and an axis",
+                given=f"max_positions={max_positions}, axes={axes}",
+                allowed="1 or more",
+            )
         if beyond not in get_args(Beyond):
             raise OptionError(
                 "learned positions need a policy beyond the table", given=beyond, allowed=", ".join(get_args(Beyond))
@@ -66,8 +85,8 @@ class Learned(Encoding):
                 "a table cannot shrink", given=f"longest={longest}", allowed=f"{max(max_positions, 2)} up"
             )
         self.width = width
-        self.max_positions, self.beyond, self.longest = max_positions, beyond, longest
-        self.weight = nn.Parameter(torch.empty(max_positions, width))
+        self.max_positions, self.beyond, self.longest, self.axes = max_positions, beyond, longest, axes
+        self.weight = nn.Parameter(torch.empty(axes * max_positions, width))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -89,20 +108,21 @@ class Learned(Encoding):
     @property
     def domain(self) -> Domain:
         if self.beyond == "interpolate":
-            return Domain(0, self.longest - 1)
+            return Domain(0, self.longest - 1, axes=self.axes)
         if self.beyond == "raise":
-            return Domain(0, self.max_positions - 1, whole=True)
-        return Domain(whole=True)
+            return Domain(0, self.max_positions - 1, whole=True, axes=self.axes)
+        return Domain(whole=True, axes=self.axes)
 
     def resized(self, max_positions: int, *, align_corners: bool = True) -> "Learned":
         """Another encoding, its table this one resized to `max_positions` rows, linear between the rows it has.
 
         For training on at that length; what corners mean is said in `resize_line`. A position outside it is an error.
         """
-        table = resize_line(self.weight.detach(), max_positions, align_corners=align_corners)
-        resized = Learned(self.width, max_positions).to(table)
+        tables = self.weight.detach().unflatten(0, (self.axes, -1))
+        resized = Learned(self.width, max_positions, axes=self.axes).to(tables)
         with torch.no_grad():
-            resized.weight.copy_(table)
+            for table, rows in zip(tables, resized.weight.split(max_positions), strict=True):
+                rows.copy_(resize_line(table, max_positions, align_corners=align_corners))
         return resized
 
     def absolute(self, pos: Positions) -> Float[Tensor, "rows n w"]:
@@ -113,27 +133,31 @@ class Learned(Encoding):
             p = p - self.max_positions * torch.floor(p / self.max_positions)
         elif self.beyond == "interpolate":
             p = p * (self.max_positions - 1) / (self.longest - 1)
-        hat = (1 - (p - rows).abs()).clamp(min=0)
-        return pos.only_placed(hat.to(self.weight.dtype) @ self.weight)
+        hat = (1 - (p[..., None] - rows).abs()).clamp(min=0)
+        tables = self.weight.unflatten(0, (self.axes, -1))
+        return pos.only_placed(torch.einsum("rnam,amw->rnw", hat.to(self.weight.dtype), tables))
 
     def embed(self, x: Float[Tensor, "b n w"], pos: Positions) -> Float[Tensor, "b n w"]:
         self.takes(pos)
-        place = pos.anchored()[..., 0]
+        table = sum(self._read(place, axis) for axis, place in enumerate(pos.anchored().unbind(-1)))
+        return x + pos.only_placed(table).to(x.dtype)
+
+    def _read(self, place: Float[Tensor, "rows n"], axis: int) -> Float[Tensor, "rows n w"]:
+        """The row, or what is between two rows, of the table of one axis."""
+        first = axis * self.max_positions
         if self.beyond == "interpolate":
             place = place * (self.max_positions - 1) / (self.longest - 1)
             below = place.floor().clamp(max=max(self.max_positions - 2, 0))
             part = (place - below)[..., None].to(self.weight.dtype)
             below = below.to(torch.int64)
             above = (below + 1).clamp(max=self.max_positions - 1)
-            table = torch.lerp(self._rows(below), self._rows(above), part)
-        else:
-            row = place.to(torch.int64)
-            if self.beyond == "clamp":
-                row = row.clamp(0, self.max_positions - 1)
-            elif self.beyond == "wrap":
-                row = row % self.max_positions
-            table = self._rows(row)
-        return x + pos.only_placed(table).to(x.dtype)
+            return torch.lerp(self._rows(first + below), self._rows(first + above), part)
+        row = place.to(torch.int64)
+        if self.beyond == "clamp":
+            row = row.clamp(0, self.max_positions - 1)
+        elif self.beyond == "wrap":
+            row = row % self.max_positions
+        return self._rows(first + row)
 
     def _rows(self, row: Tensor) -> Tensor:
         return nn.functional.embedding(row, self.weight)

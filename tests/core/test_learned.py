@@ -105,14 +105,38 @@ def test_only_rows_looked_up_are_trained():
     assert encoding.weight.grad[:, 0].tolist() == [0, 2, 0, 1]
 
 
-def test_learned_takes_one_axis():
+def test_a_line_is_no_grid():
     with pytest.raises(PositionError, match="axes"):
         model(Learned(48, 50))(tokens(1, 6), grid(2, 3))
+    with pytest.raises(PositionError, match="axes"):
+        model(Learned(48, 50, axes=2))(tokens(1, 6))
+
+
+def test_rows_and_columns_have_tables_of_their_own():
+    """A grid that is not square, after a class token that has no place."""
+    encoding = Learned(1, 4, axes=2).double()
+    with torch.no_grad():
+        encoding.weight.copy_(torch.tensor([0.0, 10, 20, 30, 1, 2, 3, 4])[:, None])
+    pos = grid(2, 4, prefix=1)
+    found = encoding.embed(torch.zeros(1, 9, 1, dtype=torch.float64), pos)
+    assert found[0, :, 0].tolist() == [0, 1, 2, 3, 4, 11, 12, 13, 14]
+    assert gap(found, encoding.absolute(pos)) == 0
+    long = encoding.resized(7)
+    assert long.weight[:, 0].tolist() == [0, 5, 10, 15, 20, 25, 30, 1, 1.5, 2, 2.5, 3, 3.5, 4]
+    assert long.axes == 2
+
+
+def test_each_axis_ends_where_its_table_does():
+    encoding = Learned(6, 4, axes=2)
+    encoding.embed(torch.zeros(1, 16, 6), grid(4, 4))
+    for rows, columns in ((5, 4), (4, 5)):
+        with pytest.raises(PositionError, match="position 4"):
+            encoding.embed(torch.zeros(1, rows * columns, 6), grid(rows, columns))
 
 
 @pytest.mark.parametrize(
     "options",
-    [dict(max_positions=0), dict(beyond="extrapolate"), dict(longest=9), dict(beyond="interpolate"),
+    [dict(max_positions=0), dict(axes=0), dict(beyond="extrapolate"), dict(longest=9), dict(beyond="interpolate"),
      dict(max_positions=4, beyond="interpolate", longest=3), dict(beyond="clamp", longest=2000)],
     ids=str,
 )  # fmt: skip

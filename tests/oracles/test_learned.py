@@ -1,14 +1,14 @@
-"""Learned tables against wpe of GPT-2 and OPT's offset of two (transformers 5.24.0), and x-transformers 2.31.10."""
+"""Learned tables against GPT-2, OPT, DETR and ViT of transformers 5.24.0, and x-transformers 2.31.10."""
 
 import pytest
 import torch
 
 from gnomon.encodings.learned import Learned
 from gnomon.errors import PositionError
-from gnomon.positions import Positions, padded, sequence
+from gnomon.positions import Positions, grid, padded, sequence
 from tests.oracles.others import close, copy, normal, require, theirs, weigh
 
-gpt2, opt = theirs("gpt2"), theirs("opt")
+gpt2, opt, detr, vit = theirs("gpt2"), theirs("opt"), theirs("detr"), theirs("vit")
 require("x-transformers")
 
 from x_transformers.x_transformers import AbsolutePositionalEmbedding  # noqa: E402
@@ -70,3 +70,30 @@ def test_where_x_transformers_forgets_the_offset_we_refuse():
         AbsolutePositionalEmbedding(WIDTH, 4)(torch.zeros(1, 1, WIDTH), offset=4)
     with pytest.raises(PositionError, match="0 to 3"):
         Learned(WIDTH, 4).embed(torch.zeros(1, 1, WIDTH), sequence(1, 4))
+
+
+@pytest.mark.parametrize("rows, columns", [(3, 5), (7, 2), (1, 50), (50, 1)])
+def test_detr_grid(rows, columns):
+    """DetrLearnedPositionEmbedding lays the column's half before the row's: tables with zeros in the other's half."""
+    their = weigh(detr.DetrLearnedPositionEmbedding(WIDTH // 2))
+    expected = their((1, WIDTH, rows, columns), "cpu", torch.float64)[0].flatten(1).T
+    our = Learned(WIDTH, 50, axes=2).double()
+    zeros = torch.zeros(50, WIDTH // 2)
+    row = torch.cat([zeros, their.row_embeddings.weight], dim=1)
+    column = torch.cat([their.column_embeddings.weight, zeros], dim=1)
+    copy({our.weight: torch.cat([row, column])})
+    pos = grid(rows, columns)
+    close(added(our, pos), expected.expand(ROWS, -1, -1), 1e-14)
+    order = torch.randperm(rows * columns, generator=torch.Generator().manual_seed(0))
+    close(added(our, Positions(pos.coords[:, order])), expected[order].expand(ROWS, -1, -1), 1e-14)
+
+
+def test_vit_places_are_one_axis():
+    """ViTEmbeddings adds a row for each place, read row by row, the class token's first."""
+    config = vit.ViTConfig(hidden_size=WIDTH, num_attention_heads=2, image_size=12, patch_size=4)
+    their = weigh(vit.ViTEmbeddings(config))
+    image = normal(ROWS, 3, 12, 12)
+    our = Learned(WIDTH, 10).double()
+    copy({our.weight: their.position_embeddings[0]})
+    x = torch.cat([their.cls_token.expand(ROWS, -1, -1), their.patch_embeddings(image)], dim=1)
+    close(our.embed(x, sequence(10)), their(image), 1e-14)

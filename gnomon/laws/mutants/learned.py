@@ -19,6 +19,17 @@ class _Silent(Learned):
         return super().embed(x, replace(pos, coords=pos.coords.clamp(0, self.max_positions - 1)))
 
 
+class _Crossed(Learned):
+    """Columns are looked up in the rows' table, and rows in the columns'."""
+
+    def __init__(self, width: int):
+        super().__init__(width, axes=2)
+
+    def embed(self, x: Tensor, pos: Positions) -> Tensor:
+        return super().embed(x, replace(pos, coords=pos.coords.flip(-1)))
+
+
 MUTANTS = [
     Mutant.of("learned: clamped silently", _Silent, "domain"),
+    Mutant.of("learned: rows for columns", _Crossed, "lowering"),
 ]
