@@ -1,10 +1,11 @@
 """PyTorch's scaled_dot_product_attention: the lowered queries and keys, and the bias as its attention mask."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import pad, scaled_dot_product_attention
 
 from gnomon import pairs
 from gnomon.backends.backend import Backend, Raw
@@ -72,10 +73,10 @@ class Sdpa(Backend):
             return self._by_chunks(plan, q, k, v, raw, scale, dropout)
         options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
         if plan.square:
-            return scaled_dot_product_attention(q, k, v, is_causal=True, **options)
+            return _fused(q, k, v, is_causal=True, **options)
         if plan.table is not None:
             view = _view(plan.table, q.shape[2], k.shape[2])
-            return scaled_dot_product_attention(q.flip(2), k, v, attn_mask=view, **options).flip(2)
+            return _fused(q.flip(2), k, v, attn_mask=view, **options).flip(2)
         return _sdpa(q, k, v, plan.allowed if plan.bias is None else plan.bias, scale, dropout)
 
     def _by_chunks(
@@ -108,12 +109,18 @@ class Sdpa(Backend):
         return weighted(q, k, v, bias, allowed, mix, counted, scale, dropout)
 
 
+def _fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
+    """SDPA, whose kernels of O(n) memory want values as wide as keys: under widened heads they are filled up."""
+    room = k.shape[3] - v.shape[3]
+    if room <= 0:
+        return scaled_dot_product_attention(q, k, v, **options)
+    return scaled_dot_product_attention(q, k, pad(v, (0, room)), **options)[..., : v.shape[3]]
+
+
 def _sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None, scale: float, dropout: float) -> Tensor:
     if attn_mask is not None:
         attn_mask = attn_mask.expand(-1, -1, q.shape[2], k.shape[2])
-    return scaled_dot_product_attention(
-        q, k, v, attn_mask=attn_mask, dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
-    )
+    return _fused(q, k, v, attn_mask=attn_mask, dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
 
 
 def _dense(plan: _Plan, pair: PairFunction, rows: int | None = None) -> Tensor:
