@@ -7,6 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
+from gnomon.positions import Positions
+
 NEAR_RATE = 0.6
 """How often all candidates of a pivot come from one window; otherwise from everywhere, some of them hard."""
 HARD_SHARE = 0.25
@@ -97,6 +99,31 @@ def nearest(
     return apart.masked_fill(left_out, torch.inf).argmin(-1), apart.new_zeros(apart.shape).masked_fill(
         left_out, -torch.inf
     )
+
+
+def windows(pos: Positions, count: int, longest: int, end: int, draws: Draws) -> tuple[Tensor, Tensor]:
+    """Some places of the window at hand, `[count, axes]`, and the same moved away from it, up to `longest` if there is
+
+    room and never past `end`: on a line by a quarter of its extent at least, else past its end on one of the axes.
+    """
+    place, extent = pos.anchored()[0], pos.anchored().amax(dim=(0, 1)) + 1
+    order = torch.randperm(len(place), generator=draws.generator, device=draws.generator.device)
+    here = place[order[:count].to(place.device)]
+    least = torch.zeros_like(extent)
+    if pos.axes == 1:
+        least = (extent / 4).floor()
+    else:
+        out = draws.below(pos.axes)
+        least[out] = extent[out]
+    room = (longest - extent - least).clamp(min=0)
+    away = least + (draws.uniform(pos.axes).to(room.device) * room).floor()
+    return here, here + torch.minimum(away, (end - extent).clamp(min=0))
+
+
+def unshifted(pos: Positions) -> Tensor:
+    """Whether the window begins at the origin, as a tensor."""
+    there = pos.has_place() & (pos.segments() >= 0)
+    return (torch.where(there[..., None], pos.coords, torch.inf).amin(dim=(0, 1)) <= 0).all()
 
 
 def contrastive(

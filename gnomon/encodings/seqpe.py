@@ -9,7 +9,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.encoding import Domain, Encoding, Property, dot
-from gnomon.encodings.digit_lessons import Draws, contrastive, distillation, pivots_and_candidates
+from gnomon.encodings.digit_lessons import (
+    Draws,
+    contrastive,
+    distillation,
+    pivots_and_candidates,
+    unshifted,
+    windows,
+)
 from gnomon.encodings.digit_reader import DigitReader, initial
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
@@ -243,37 +250,14 @@ class SeqPE(Encoding):
             places.to(device)
             for places in pivots_and_candidates(self.pivots, self.candidates, self.longest, self.axes, span, draws)
         )
-        teacher, student = self._windows(pos, draws)
+        teacher, student = windows(pos, self.sampled, self.longest, 10**self.digits, draws)
         several = (pivot, candidate.flatten(0, 1), teacher.to(device), student.to(device))
         dtype = torch.promote_types(self.reader.token.dtype, torch.float32)
         e = self.reader(torch.cat(several)[None], dtype, generator)[0]
         e_pivot, e_candidate, e_teacher, e_student = e.split([len(places) for places in several])
         told = contrastive(e_pivot, e_candidate.unflatten(0, candidate.shape[:2]), pivot, candidate)
         by_head = (t.unflatten(-1, (self.heads, -1)).transpose(0, 1) for t in (e_teacher, e_student))
-        return self.contrastive * told + self.distillation * self._unshifted(pos).to(e) * distillation(*by_head)
-
-    def _windows(self, pos: Positions, draws: Draws) -> tuple[Tensor, Tensor]:
-        """Places of the window at hand, and the same moved away from it: at least by a quarter of its extent on a
-
-        line, past its end on one of several axes.
-        """
-        place, extent = pos.anchored()[0], pos.anchored().amax(dim=(0, 1)) + 1
-        order = torch.randperm(len(place), generator=draws.generator, device=draws.generator.device)
-        teacher = place[order[: self.sampled].to(place.device)]
-        least = torch.zeros_like(extent)
-        if self.axes == 1:
-            least = (extent / 4).floor()
-        else:
-            out = draws.below(self.axes)
-            least[out] = extent[out]
-        room = (self.longest - extent - least).clamp(min=0)
-        away = least + (draws.uniform(self.axes).to(room.device) * room).floor()
-        return teacher, teacher + torch.minimum(away, (10**self.digits - extent).clamp(min=0))
-
-    def _unshifted(self, pos: Positions) -> Tensor:
-        """Whether the window begins at the origin, as a tensor."""
-        there = pos.has_place() & (pos.segments() >= 0)
-        return (torch.where(there[..., None], pos.coords, torch.inf).amin(dim=(0, 1)) <= 0).all()
+        return self.contrastive * told + self.distillation * unshifted(pos).to(e) * distillation(*by_head)
 
     # What an option may be.
 

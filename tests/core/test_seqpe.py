@@ -12,7 +12,15 @@ from gnomon import positions
 from gnomon.attention import attend
 from gnomon.encoding import Shape
 from gnomon.encodings import create
-from gnomon.encodings.digit_lessons import Draws, contrastive, distillation, edit, nearest, pivots_and_candidates
+from gnomon.encodings.digit_lessons import (
+    Draws,
+    contrastive,
+    distillation,
+    edit,
+    nearest,
+    pivots_and_candidates,
+    windows,
+)
 from gnomon.encodings.digit_reader import DigitReader
 from gnomon.encodings.seqpe import SeqPE
 from gnomon.errors import OptionError, PositionError
@@ -418,15 +426,15 @@ def test_the_teacher_learns_nothing():
 
 
 def test_the_student_window_is_away_from_the_teachers():
-    encoding, pos = seqpe(sampled=4), positions.sequence(40)
+    pos = positions.sequence(40)
     for seed in range(40):
-        teacher, student = encoding._windows(pos, Draws(generator(seed)))
+        teacher, student = windows(pos, 4, 20000, 10**5, Draws(generator(seed)))
         away = (student - teacher).unique()
         assert len(away) == 1 and 10 <= away.item() < 20000 - 40 + 1
         assert len(teacher.unique()) == 4 and teacher.max() < 40
-    encoding, pos = seqpe(axes=2, digits=2, sampled=4), positions.grid(6, 9)
+    pos = positions.grid(6, 9)
     for seed in range(40):
-        teacher, student = encoding._windows(pos, Draws(generator(seed)))
+        teacher, student = windows(pos, 4, 100, 100, Draws(generator(seed)))
         away = (student - teacher)[0]
         assert away[0] >= 6 or away[1] >= 9
         assert student.max() <= 99
@@ -435,7 +443,7 @@ def test_the_student_window_is_away_from_the_teachers():
 def test_no_room_for_another_window():
     """A window as long as all that can be read: nothing leaves the domain."""
     encoding, pos = seqpe(digits=2, sampled=100), positions.sequence(100)
-    _, student = encoding._windows(pos, Draws(generator()))
+    _, student = windows(pos, 100, 100, 100, Draws(generator()))
     assert student.max() <= 99 and torch.isfinite(encoding.auxiliary(pos, generator()))
 
 
