@@ -245,6 +245,28 @@ def test_compiled_with_changing_lengths(options):
         assert gap(compiled(x, pos), module(x, pos)) < 1e-12
 
 
+@EVERY
+def test_compiled_decoding_and_its_refusal(options):
+    """One compiled step serves every length, and stops where the cache is outgrown."""
+    net, token, cache = model(make("rope", **options)), tokens(2, 9), Cache(20)
+    compiled = torch.compile(net, fullgraph=True, backend="eager")
+    with torch.no_grad():
+        parts = [compiled(token[:, :3], cache=cache)]
+        parts += [compiled(token[:, i : i + 1], cache=cache) for i in range(3, 8)]
+        assert gap(torch.cat(parts, dim=1), net(token[:, :8])) < 1e-12
+        with pytest.raises(RuntimeError, match="outgrown"):
+            compiled(token[:, 8:], cache=cache)
+
+
+@EVERY
+def test_exported_for_any_length(options):
+    net = model(make("rope", **options))
+    length = torch.export.Dim("n", min=2, max=64)
+    exported = torch.export.export(net, (tokens(2, 7),), dynamic_shapes=({1: length},)).module()
+    for n in (5, 8, 9, 30):
+        assert gap(exported(tokens(2, n)), net(tokens(2, n))) < 1e-12
+
+
 # What is asked of options.
 
 
@@ -292,6 +314,22 @@ def test_sections_share_out_the_pairs():
     for found, owner in ((bands, [0, 0, 1, 1, 1, 2, 2, 2]), (turns, [0, 1, 2, 0, 1, 2, 0, 1])):
         assert torch.equal(found.sum(0), plain)
         assert found.ne(0).to(torch.int64).argmax(0).tolist() == owner
+
+
+@pytest.mark.parametrize("d", [196, 392, 412, 428, 784])
+def test_as_many_frequencies_as_pairs(d):
+    """Counted in whole numbers: steps of a fraction, added up, give one too many for these widths."""
+    for axes in (1, 2):
+        assert Rope(d, axes=axes).frequencies().shape == (axes, d // 2)
+
+
+def test_sections_and_a_scheme_together():
+    """Qwen2.5-VL reads long texts by YaRN: the pairs are scaled as those of one axis, then shared out."""
+    options = dict(scaling="yarn", factor=4.0, original_length=256.0)
+    rope = Rope(16, axes=3, sections=(2, 3, 3), **options)
+    assert torch.equal(rope.frequencies().sum(0), w(Rope(16, **options)))
+    pos = positions.multimodal([2, (1, 3, 2), 2])
+    assert document_length(pos, pos).item() == 7
 
 
 def test_axes_that_take_turns_are_not_pairs_of_neighbours():

@@ -34,7 +34,7 @@ class _Buffer(Rope):
         super().__init__(head_dim)
         self.register_buffer("inverse_frequency", super().frequencies(), persistent=False)
 
-    def frequencies(self, device: torch.device | None = None) -> Tensor:
+    def frequencies(self, device: torch.device | None = None, length: Tensor | None = None) -> Tensor:
         return self.inverse_frequency.to(torch.float64)
 
 
