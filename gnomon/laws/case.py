@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from gnomon.attention import attend
 from gnomon.backends import Backend
 from gnomon.encoding import Encoding, Shape
-from gnomon.kv_cache import Cache
+from gnomon.kv_cache import Cache, SinkCache
 from gnomon.pairs import Mask
 from gnomon.positions import Positions, sequence
 from gnomon.transformer import Transformer
@@ -35,6 +35,7 @@ class Case:
     causal: bool = True
     backend: Callable[[], Backend | str] = auto
     cache: Callable[[int], Cache] = Cache
+    sinks: Callable[[int, int], SinkCache] = SinkCache
     masking: Callable[[bool], Mask] = Mask
     seed: int = 0
 

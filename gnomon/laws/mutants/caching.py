@@ -7,7 +7,8 @@ from torch import Tensor
 
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.rope import Rope
-from gnomon.kv_cache import Cache, Extent
+from gnomon.encodings.t5 import T5
+from gnomon.kv_cache import Cache, Extent, SinkCache
 from gnomon.laws.mutant import Mutant
 from gnomon.positions import Positions
 
@@ -39,7 +40,30 @@ class _Overwriting(Cache):
         return keys, values
 
 
+class _LoweredOnce(SinkCache):
+    """Keys are kept as they were lowered when they came, though they have moved since."""
+
+    def extend(self, pos: Positions) -> Extent:
+        return super().extend(pos)._replace(renumbered=False)
+
+
+class _CountsTokens(SinkCache):
+    """A query's place is the number of tokens that ever came, not its place in the cache."""
+
+    def __init__(self, sinks: int, size: int):
+        super().__init__(sinks, size)
+        self._came = 0
+
+    def extend(self, pos: Positions) -> Extent:
+        extent = super().extend(pos)
+        self._came += pos.length
+        far = extent.queries.shifted(float(self._came - extent.keys.length))
+        return extent._replace(queries=far)
+
+
 MUTANTS = [
     Mutant.of("cache: counts from the query", Alibi, "cached", cache=_CountsFromQuery),
     Mutant.of("cache: writes one early", Rope, "cached", cache=_Overwriting),
+    Mutant.of("sinks: keys lowered once", Rope, "evicted", sinks=_LoweredOnce),
+    Mutant.of("sinks: queries count tokens", T5, "evicted", sinks=_CountsTokens),
 ]

@@ -70,7 +70,7 @@ MUTANTS = [
     Mutant.of("mask: one document", Rope, "packed", masking=_OneDocument),
     Mutant.of("mask: padding seen by padding", Rope, "blank", masking=_SeesPadding),
     Mutant.of("mask: padding seen", Rope, "padded", "blank", masking=_IgnoresPadding),
-    Mutant.of("mask: top-left triangle", Rope, "cached", "matters", masking=_TopLeft),
+    Mutant.of("mask: top-left triangle", Rope, "cached", "evicted", "matters", masking=_TopLeft),
     Mutant.of("mask: one ahead", Rope, "causality", "cached", "window", masking=_Ahead),
     Mutant.of("mask: window too wide", Rope, "window", masking=_WideWindow),
 ]

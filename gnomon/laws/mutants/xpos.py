@@ -43,7 +43,11 @@ class _Rows(XPos):
 
 
 MUTANTS = [
-    Mutant.of("xpos: counted from each call's middle", _OwnMiddle, "lowering", "flex", "cached", "window", "cacheable"),
+    Mutant.of(
+        "xpos: counted from each call's middle",
+        _OwnMiddle,
+        *("lowering", "flex", "cached", "evicted", "window", "cacheable"),
+    ),
     Mutant.of("xpos: keys grow as queries do", _BothGrow, "lowering", "flex", "translation", "precision", "half"),
     Mutant.of("xpos: prefix grows", _Rows, "lowering", "flex", "placeless"),
 ]

@@ -8,7 +8,7 @@ exact to 1e-12.
 from gnomon.encoding import Property
 from gnomon.laws.law import Law
 from gnomon.laws.suite.batching import batch, packed, padded
-from gnomon.laws.suite.caching import cached
+from gnomon.laws.suite.caching import cached, evicted
 from gnomon.laws.suite.derivatives import gradients
 from gnomon.laws.suite.history import state
 from gnomon.laws.suite.kernels import flex, grouped, lowering
@@ -25,6 +25,7 @@ LAWS: dict[str, Law] = {
         Law("flex", flex),
         Law("gradients", gradients),
         Law("cached", cached),
+        Law("evicted", evicted),
         Law("packed", packed),
         Law("padded", padded),
         Law("batch", batch),

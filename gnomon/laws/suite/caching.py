@@ -1,12 +1,13 @@
-"""The law of decoding: a cache changes nothing."""
+"""Laws of decoding: a cache changes nothing, and one that forgets changes nothing but what it forgets."""
 
 from dataclasses import replace
 
 import torch
 
-from gnomon.encoding import Property
+from gnomon.attention import Attention
+from gnomon.encoding import SITES, Property
 from gnomon.errors import PositionError
-from gnomon.laws.case import TOKENS, Case, gap
+from gnomon.laws.case import KV_HEADS, SHAPE, TOKENS, Case, gap, weigh
 from gnomon.laws.law import Outcome
 
 
@@ -30,4 +31,22 @@ def cached(case: Case) -> Outcome:
         except PositionError:
             if not may_refuse or len(split) == 1:
                 raise
+    return Outcome(max(errors))
+
+
+def evicted(case: Case) -> Outcome:
+    """In a cache of the first and last tokens, one receives what it would at the end of the tokens kept alone."""
+    encoding, first, last, errors = case.make(), 2, 3, []
+    if not case.causal:
+        return Outcome(0.0, reason="without a causal mask, later tokens change earlier ones")
+    if SITES["embed"] in encoding.sites:
+        return Outcome(0.0, reason="what is added at the input stays where it was added")
+    if encoding.domain.axes not in (None, 1):
+        return Outcome(0.0, reason="places in a cache are on one axis")
+    attention = Attention(SHAPE.width, SHAPE.heads, encoding, kv_heads=KV_HEADS, mask=case.mask, backend=case.backend())
+    attention = weigh(attention, case.generator(2)).to(torch.float64)
+    x, cache = case.inputs(), case.sinks(first, last)
+    for i in range(TOKENS):
+        kept = [*range(min(first, i)), *range(max(first, i - last), i), i]
+        errors.append(gap(attention(x[:, i : i + 1], cache=cache), attention(x[:, kept])[:, -1:]))
     return Outcome(max(errors))
