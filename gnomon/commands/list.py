@@ -62,7 +62,10 @@ def _rows(names: Sequence[str], shape: Any) -> list[dict[str, Any]]:
             "positions": _domain(made[name].domain),
             "properties": [p.name.lower() for p in Property if p in made[name].properties],
             "options": options_of(kind),
-            "parameters": sum(p.numel() for p in made[name].parameters()),
+            # Those that layers share are counted once.
+            "parameters": sum(
+                p.numel() for p in {p for layer in made[name].layers(shape.depth) for p in layer.parameters()}
+            ),
             "forward_ms": milliseconds[name],
             "cost": milliseconds[name] / milliseconds["none"],
         }
