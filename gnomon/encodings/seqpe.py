@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from gnomon.encoding import Domain, Encoding, Property, dot
+from gnomon.encoding import SITES, Domain, Encoding, Property, dot
 from gnomon.encodings.digit_lessons import (
     Draws,
     contrastive,
@@ -135,6 +135,10 @@ class SeqPE(Encoding):
     @property
     def domain(self) -> Domain:
         return Domain(0, 10**self.digits - 1, whole=True, axes=self.axes)
+
+    @property
+    def sites(self) -> list[str]:
+        return [SITES["embed" if self.form == "input" else "query"]]
 
     @property
     def owner(self) -> Encoding:

@@ -255,6 +255,12 @@ def test_16_bits_read_in_32(options):
     assert gap(e.double(), wide) < 1e-5
 
 
+def test_where_it_acts():
+    assert [SeqPE(WIDTH, HEADS, HEAD_DIM, form=form).sites for form in FORMS] == [["queries and keys"]] * 3 + [
+        ["embeddings"]
+    ]
+
+
 # Where positions end.
 
 

@@ -29,6 +29,7 @@ def gpt2(reader: DigitReader) -> torch.nn.Module:
     config = their.GPT2Config(
         vocab_size=11, n_positions=length, n_embd=width, n_layer=len(reader.blocks), n_head=reader.heads,
         embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0,
+        bos_token_id=None, eos_token_id=None,
     )  # fmt: skip
     other = their.GPT2Model(config).double().eval()
     places = reader.slot if reader.axis is None else reader.slot + reader.axis.repeat_interleave(reader.digits, 0)
