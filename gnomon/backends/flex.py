@@ -94,7 +94,8 @@ class Flex(Backend):
         pair = plan.bias
         if raw is not None:
             content = _padded(raw[0], plan.q_room), _padded(raw[1], plan.k_room)
-            pair = pairs.placed(plan.encoding.bias(*content, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
+            bias = pairs.pointwise(plan.encoding.bias(*content, plan.q_pos, plan.k_pos))
+            pair = pairs.placed(bias, plan.q_pos, plan.k_pos)
         score_mod = None if pair is None else lambda score, b, h, i, j: score + pair(b, h, i, j).to(score.dtype)
         kernel = _compiled(dynamic=None if q.is_cuda else False) if self.compiled else _uncompiled
         out = kernel(

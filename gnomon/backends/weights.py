@@ -5,7 +5,7 @@ from torch import Tensor
 
 from gnomon.encoding import Mix
 from gnomon.errors import OptionError
-from gnomon.pairs import dense
+from gnomon.pairs import Diagonal, by_diagonal, dense
 
 
 def weighted(
@@ -32,18 +32,25 @@ def weighted(
         )
     group = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
-    logits = scale * (q @ k.transpose(-2, -1)).to(torch.promote_types(q.dtype, torch.float32))
+    wide = torch.promote_types(q.dtype, torch.float32)
+    logits = ((scale * q) @ k.mT).to(wide)
     if bias is not None:
         logits = logits + bias
+    sees = None
     if allowed is not None:
-        logits = logits.masked_fill(~allowed, -torch.inf)
+        # Where nothing is allowed the softmax would be nan, and so would its gradient: it sees all, and receives none.
+        sees = allowed.any(dim=-1, keepdim=True)
+        logits = logits.masked_fill(~(allowed | ~sees), -torch.inf)
     weights = torch.softmax(logits, dim=-1)
-    if allowed is not None:
-        weights = weights.masked_fill(~allowed, 0.0)
     weights = torch.nn.functional.dropout(weights, dropout).to(v.dtype)
-    out = weights @ v
-    if counted is not None:
-        weights = torch.where(counted, weights, 0.0)
+    out = weights @ v + _gathered(weights if counted is None else torch.where(counted, weights, 0.0), mix)
+    return out if sees is None else out.masked_fill(~sees, 0.0)
+
+
+def _gathered(weights: Tensor, mix: Mix) -> Tensor:
+    """`sum_j weight_ij table[h, row(i, j)]`."""
+    if isinstance(mix.row, Diagonal) and not torch.compiler.is_compiling():
+        return by_diagonal(weights) @ mix.row.of(mix.table).to(weights.dtype)
     row = dense(mix.row, weights.shape[0], 1, *weights.shape[2:], device=weights.device).expand_as(weights)
     gathered = weights.new_zeros(*weights.shape[:3], mix.table.shape[-2]).scatter_add(-1, row, weights)
-    return out + gathered @ mix.table.to(v.dtype)
+    return gathered @ mix.table.to(weights.dtype)

@@ -170,9 +170,8 @@ class Deberta(Encoding):
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
         table, rows, span = self.table(), self._rows(q_pos.coords.device), self.span
         apart = diagonals(q_pos, k_pos)
-        if apart is not None and apart.shape[0] < 2 * self.size:
-            # Fewer distances than rows: only those are projected.
-            table, row = table[rows[_steps(apart, span) + span]], diagonal(k_pos.length)
+        if apart is not None:
+            row = diagonal(q_pos, rows[_steps(apart, span) + span])
         else:
             q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
             row = lambda b, h, i, j: rows[_steps(at(q_at, b, i) - at(k_at, b, j), span) + span]  # noqa: E731

@@ -3,18 +3,19 @@
 import torch
 from torch import Tensor
 
-from gnomon.pairs import PairFunction
+from gnomon.pairs import Diagonal
 from gnomon.positions import Positions
 
 
 def diagonals(q_pos: Positions, k_pos: Positions) -> Tensor | None:
-    """`p_i - p_j` on each diagonal, `[i + j - 1]` float64 by falling j; None unless it is known without looking at data
+    """`p_i - p_j` on each diagonal, `[i + j - 1]` float64 by rising j; None unless it is known without looking at data
 
     that queries and keys are spaced alike. `diagonal` says on which one a pair lies.
     """
     if q_pos.step is None or q_pos.step != k_pos.step or not q_pos.length or not k_pos.length:
         return None
-    apart = q_pos.step * torch.arange(1 - k_pos.length, q_pos.length, dtype=torch.float64, device=q_pos.coords.device)
+    n = q_pos.length
+    apart = -q_pos.step * torch.arange(1 - n, k_pos.length, dtype=torch.float64, device=q_pos.coords.device)
     if q_pos is k_pos:
         return apart
     if q_pos.coords.shape[0] > 1 or k_pos.coords.shape[0] > 1:
@@ -22,6 +23,6 @@ def diagonals(q_pos: Positions, k_pos: Positions) -> Tensor | None:
     return apart + (q_pos.coords[0, 0, 0] - k_pos.coords[0, 0, 0])
 
 
-def diagonal(keys: int) -> PairFunction:
-    """The diagonal of a pair among `keys` keys: `i - j + keys - 1`."""
-    return lambda b, h, i, j: i - j + (keys - 1)
+def diagonal(q_pos: Positions, rows: Tensor | None = None) -> Diagonal:
+    """The diagonal of a pair, whose queries are those at `q_pos`, or the row of a table that `rows` names for each."""
+    return Diagonal(q_pos.length, rows)

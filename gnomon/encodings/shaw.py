@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.encoding import Domain, Encoding, Mix, Property, both_placed, difference, dot
+from gnomon.encodings.diagonals import diagonal, diagonals
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at, key_lookup, query_lookup, total
 from gnomon.positions import Positions
@@ -176,8 +177,13 @@ class Shaw(Encoding):
         return None if self.value_table is None else Mix(self.value_table, self._row(q_pos, k_pos))
 
     def _row(self, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        apart = diagonals(q_pos, k_pos)
+        if apart is not None:
+            return diagonal(q_pos, self._row_of(apart))
         q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
-        sign = 1 if self.form == "shaw" else -1
-        return lambda b, h, i, j: (
-            (sign * (at(k_at, b, j) - at(q_at, b, i))).clamp(-self.left, self.right).to(torch.int64) + self.left
-        )
+        return lambda b, h, i, j: self._row_of(at(q_at, b, i) - at(k_at, b, j))
+
+    def _row_of(self, apart: Tensor) -> Tensor:
+        """The row of a distance `p_i - p_j`."""
+        steps = -apart if self.form == "shaw" else apart
+        return steps.clamp(-self.left, self.right).to(torch.int64) + self.left

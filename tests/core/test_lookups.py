@@ -1,0 +1,72 @@
+"""Biases that read content: the fast way to all of their values is the same function, pair by pair."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from gnomon.pairs import BLOCK, Diagonal, by_diagonal, dense, key_lookup, matrix, pointwise, query_lookup, total
+from tests.core.common import gap, normal
+
+ROWS, HEADS, KV_HEADS, WIDTH = 2, 6, 3, 8
+SIZES = [(5, 5), (3, 7), (7, 3), (1, 9), (9, 1), (20, BLOCK + 30)]
+
+
+def lookups(queries: int, keys: int, rows: torch.Tensor | None, table_rows: int):
+    table = normal(HEADS, table_rows, WIDTH, seed=3)
+    row = Diagonal(queries, rows)
+    q, k = normal(ROWS, HEADS, queries, WIDTH, seed=1), normal(ROWS, KV_HEADS, keys, WIDTH, seed=2)
+    return q, k, table, query_lookup(q, table, row), key_lookup(k, table, row)
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["a row each", "rows by name"])
+@pytest.mark.parametrize("queries, keys", SIZES)
+def test_by_diagonals_as_pair_by_pair(queries: int, keys: int, named: bool):
+    diagonals = queries + keys - 1
+    rows = torch.arange(diagonals) * 7 % 5 if named else None
+    q, k, table, of_query, of_key = lookups(queries, keys, rows, 5 if named else diagonals)
+    i, j = torch.arange(queries)[:, None], torch.arange(keys)
+    row = j - i + queries - 1 if rows is None else rows[j - i + queries - 1]
+    every_key = k.repeat_interleave(HEADS // KV_HEADS, dim=1)
+    expected = (
+        torch.einsum("bhid,hijd->bhij", q, table[:, row]),
+        torch.einsum("bhjd,hijd->bhij", every_key, table[:, row]),
+    )
+    grid = torch.arange(ROWS)[:, None, None, None], torch.arange(HEADS)[:, None, None], i, j
+    for lookup, right in zip((of_query, of_key), expected, strict=True):
+        other = replace(lookup, row=lambda b, h, i, j: row[i, j])
+        for found in (dense(lookup, ROWS, HEADS, queries, keys), dense(other, ROWS, HEADS, queries, keys)):
+            assert gap(found, right) < 1e-14
+        assert gap(lookup(*grid), right) < 1e-14 and gap(pointwise(lookup)(*grid), right) < 1e-14
+    both = total(of_query, of_key, matrix(normal(1, 1, queries, keys, seed=4)))
+    right = sum(expected) + normal(1, 1, queries, keys, seed=4)
+    assert gap(dense(both, ROWS, HEADS, queries, keys), right) < 1e-14
+    assert gap(pointwise(both)(*grid), right) < 1e-14
+    mixed = total(of_query, lambda b, h, i, j: 0.5 * (i - j))
+    assert gap(dense(mixed, ROWS, HEADS, queries, keys), expected[0] + 0.5 * (i - j)) < 1e-14
+
+
+@pytest.mark.parametrize("queries, keys", SIZES)
+def test_values_are_laid_out_by_diagonals_and_gradients_come_back(queries: int, keys: int):
+    values = normal(ROWS, HEADS, queries, keys).requires_grad_()
+    laid = by_diagonal(values)
+    i, j = torch.arange(queries)[:, None], torch.arange(keys)
+    assert laid.shape == (ROWS, HEADS, queries, queries + keys - 1)
+    assert torch.equal(laid[..., i, j - i + queries - 1], values)
+    assert laid.count_nonzero() == values.count_nonzero()
+    weight = normal(*laid.shape, seed=5)
+    (laid * weight).sum().backward()
+    assert torch.equal(values.grad, weight[..., i, j - i + queries - 1])
+
+
+def test_gradients_of_a_lookup():
+    for queries, keys in ((4, 6), (6, 4)):
+        q, k, table, *_ = lookups(queries, keys, None, queries + keys - 1)
+        row = Diagonal(queries)
+
+        def both(q, k, table):
+            made = total(query_lookup(q, table, row), key_lookup(k, table, row))  # noqa: B023
+            return dense(made, ROWS, HEADS, queries, keys)  # noqa: B023
+
+        inputs = [t[:1].clone().requires_grad_() if t.dim() == 4 else t.clone().requires_grad_() for t in (q, k, table)]
+        assert torch.autograd.gradcheck(both, inputs, fast_mode=True)
