@@ -4,9 +4,11 @@ They broadcast. On scalars such a function is FlexAttention's `score_mod` or `ma
 is the dense matrix that SDPA takes. A bias returns numbers that are added to scaled logits, a mask returns bools.
 """
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -130,7 +132,7 @@ class Total(Content):
         return Total(tuple(pointwise(term) for term in self.terms)).__call__
 
     def dense(self, rows: int, queries: int, keys: int) -> Tensor:
-        return sum(term.dense(rows, queries, keys) for term in self.terms)
+        return reduce(operator.add, [term.dense(rows, queries, keys) for term in self.terms])
 
 
 @dataclass(frozen=True)
@@ -267,6 +269,19 @@ class Mask:
             and q_pos.turn == k_pos.turn
             and q_pos.length == k_pos.length
         )
+
+    def span(self, q_pos: Positions, k_pos: Positions) -> tuple[int, int]:
+        """The first of the keys that some query may see, and one past the last, as far as is known without data."""
+        first, last = 0, k_pos.length
+        if q_pos.index is None and k_pos.index is None:
+            begin = q_pos.turn - k_pos.turn
+            end = begin + q_pos.length
+            if self.causal:
+                last = min(last, max(end, 1))
+            if self.window is not None:
+                first = max(0, min(begin - self.window + 1, last - 1))
+                last = max(min(last, end + self.window - 1), first + 1)
+        return first, last
 
     def _past_only(self, q_pos: Positions, k_pos: Positions) -> bool:
         in_order = q_pos.index is None and k_pos.index is None

@@ -89,10 +89,12 @@ class Sdpa(Backend):
             return self._content(plan, q, k, v, raw, scale, dropout)
         parts = []
         for start in range(0, n, size):
-            some, stop = slice(start, start + size), min(start + size, n)
-            chunk = replace(plan, q_pos=plan.q_pos.tokens(start, stop))
-            raw_some = None if raw is None else (raw[0][:, :, some], raw[1])
-            parts.append(self._content(chunk, q[:, :, some], k, v, raw_some, scale, dropout))
+            some = slice(start, min(start + size, n))
+            chunk = replace(plan, q_pos=plan.q_pos.tokens(some.start, some.stop))
+            first, last = plan.mask.span(chunk.q_pos, plan.k_pos)
+            chunk, seen = replace(chunk, k_pos=plan.k_pos.tokens(first, last)), slice(first, last)
+            raw_some = None if raw is None else (raw[0][:, :, some], raw[1][:, :, seen])
+            parts.append(self._content(chunk, q[:, :, some], k[:, :, seen], v[:, :, seen], raw_some, scale, dropout))
         return torch.cat(parts, dim=2)
 
     def _content(

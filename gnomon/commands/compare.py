@@ -28,7 +28,7 @@ Flag = Annotated[bool, arg(help_behavior_hint="")]
 class Compare:
     """Train a model per encoding, measure past its length, report.
 
-    PLAN is `quick` (six encodings, one seed, minutes), `standard` (three
+    PLAN is `quick` (ten encodings, one seed, minutes), `standard` (three
     seeds, deeper and longer, hours), or a Python file that sets
     EXPERIMENTS = [...]. The options from --encodings to --precision replace
     what it says. Runs that are in the store already are not trained again,

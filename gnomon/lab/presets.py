@@ -6,18 +6,19 @@ from dataclasses import replace
 from gnomon.errors import OptionError
 from gnomon.lab.experiment import Experiment, Measure, Model, Text, Training
 
-ENCODINGS = ("none", "learned", "sinusoidal", "t5", "rope", "alibi")
+COMPARED = ("none", "learned", "sinusoidal", "shaw", "transformer_xl", "t5", "deberta", "rope", "alibi", "seqpe")
+"""The encodings of the documents."""
 
 
 def quick() -> list[Experiment]:
-    """Six encodings, one seed, about four minutes on two cores."""
-    return sweep(ENCODINGS, seeds=(0,))
+    """Ten encodings, one seed, about eight minutes on two cores."""
+    return sweep(COMPARED, seeds=(0,))
 
 
 def standard() -> list[Experiment]:
-    """Six encodings, three seeds, twice as wide and deep, five times the text: about five hours on two cores."""
+    """Ten encodings, three seeds, twice as wide and deep, five times the text: about five hours on two cores."""
     return sweep(
-        ENCODINGS,
+        COMPARED,
         seeds=(0, 1, 2),
         model=Model(width=128, depth=4),
         training=Training(steps=3000, batch=32, learning_rate=2e-3),

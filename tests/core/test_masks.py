@@ -141,3 +141,22 @@ def test_a_window_holds_the_token_itself():
         Mask(window=0)
     line = positions.sequence(4)
     assert torch.equal(dense(Mask(window=1).pair(line, line), 1, 1, 4, 4)[0, 0], torch.eye(4, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("mask", [Mask(), Mask(window=3), Mask(False, 3), Mask(False), Mask(window=1)], ids=str)
+@pytest.mark.parametrize(
+    "queries, keys, first_query, first_key",
+    [(3, 7, 4, 0), (3, 7, 0, 0), (2, 5, 9, 0), (2, 5, 0, 9), (4, 4, 0, 0), (1, 8, 7, 0), (3, 8, 2, 1)],
+)
+def test_the_span_holds_every_key_that_is_seen(mask, queries, keys, first_query, first_key):
+    q_pos, k_pos = positions.sequence(queries, first_query), positions.sequence(keys, first_key)
+    first, last = mask.span(q_pos, k_pos)
+    assert 0 <= first < last <= keys
+    pair = mask.pair(q_pos, k_pos)
+    if pair is None:
+        assert (first, last) == (0, keys)
+        return
+    seen = dense(pair, 1, 1, queries, keys).expand(1, 1, queries, keys)[0, 0].any(0).nonzero().flatten().tolist()
+    assert all(first <= key < last for key in seen)
+    if first_query == first_key and queries == keys and mask.window is None:
+        assert last == keys

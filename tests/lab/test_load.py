@@ -7,7 +7,7 @@ import pytest
 from gnomon.errors import OptionError, UserError
 from gnomon.lab.experiment import Experiment, Measure, Text
 from gnomon.lab.load import load
-from gnomon.lab.presets import ENCODINGS, adjusted, quick, sweep
+from gnomon.lab.presets import COMPARED, adjusted, quick, sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORT = "from gnomon.lab.experiment import *\n"
@@ -26,14 +26,14 @@ def test_the_preset_and_its_file_are_the_same(name: str):
 
 def test_quick_is_what_the_readme_says():
     experiments = quick()
-    assert [e.encoding for e in experiments] == list(ENCODINGS)
+    assert [e.encoding for e in experiments] == list(COMPARED)
     assert {e.seed for e in experiments} == {0}
     assert {e.training.length for e in experiments} == {128}
     assert {e.measure.lengths for e in experiments} == {(64, 128, 160, 256, 512, 1024)}
 
 
 def test_standard_has_three_seeds_of_each():
-    assert sorted((e.encoding, e.seed) for e in load("standard")) == sorted((n, s) for n in ENCODINGS for s in range(3))
+    assert sorted((e.encoding, e.seed) for e in load("standard")) == sorted((n, s) for n in COMPARED for s in range(3))
 
 
 def test_a_file_of_ones_own(tmp_path: Path):
@@ -73,7 +73,7 @@ def test_a_name_that_is_nothing(name: str, said: str):
 def test_a_command_line_changes_what_it_names_and_nothing_else():
     changed = adjusted(quick(), text="mine.txt", steps=7, lengths=(256, 64), seeds=(3, 4))
     assert len(changed) == 12
-    assert [(e.encoding, e.seed) for e in changed[:7]] == [*((name, 3) for name in ENCODINGS), ("none", 4)]
+    assert [(e.encoding, e.seed) for e in changed[:7]] == [*((name, 3) for name in COMPARED), ("none", 4)]
     for e in changed:
         assert (e.task, e.training.steps, e.measure.lengths) == (Text("mine.txt"), 7, (64, 128, 256))
         assert e.model == quick()[0].model
