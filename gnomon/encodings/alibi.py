@@ -24,6 +24,10 @@ class Alibi(Encoding):
 
     Shapes: slopes `[h]`. Positions: any real numbers on any number of axes; a token without a place has no penalty.
     Cost: no parameters; one multiplication and addition for each pair.
+    Use: where texts are longer than those of training, and what is near matters most: it held to eight times the
+    training length in `gnomon compare`.
+    Fails: it cannot prefer a far token over a near one but by content, so what it gains from a longer past is
+    small; steep heads see a few tokens only.
     Source: Press et al. 2022, "Train Short, Test Long: Attention with Linear Biases Enables Input Length
     Extrapolation", section 3.
     """

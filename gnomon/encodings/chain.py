@@ -35,6 +35,10 @@ class Chain(Encoding):
     N(0, 1), B N(0, 0.02), c = f = 0; M `[h, 2 m, 2 m]` N(0, 0.02). Positions: real numbers on one axis.
     Cost: heads widened by 2 m; tables of O(n m) once a forward pass, also at each step of decoding.
     Errors: OptionError for sizes below 1.
+    Use: to test whether a state carried from token to token is a position: the document's reading of a sequential
+    encoding. It takes any step, such as the time between two events.
+    Fails: a state that has run on past the training length is one that no layer has read; a missing token moves all
+    that come after it.
     Source: none; gated linear recurrences in general (Martin and Cundy 2018, "Parallelizing Linear Recurrent Neural
     Nets Over Sequence Length").
     """

@@ -33,6 +33,9 @@ class Cope(Encoding):
     Where it differs: without a causal mask, of which the paper says nothing, the tokens between i and j are counted on
     either side, both ends included; the sum then tells how far, and not on which side.
     Errors: OptionError for an empty table.
+    Use: where the thing to count is not tokens but what they contain: sentences, list items, repeated marks.
+    Fails: every pair needs all the keys between them: no fused kernel, O(n^2) memory, and a cache gains little.
+    Counts past the table are all the last one.
     Source: Golovneva et al. 2024, "Contextual Position Encoding: Learning to Count What's Important", section 4.
     """
 

@@ -53,6 +53,10 @@ class Deberta(Encoding):
     projections are: N(0, 1 / w); Q has a bias, initially 0 (K's would add the same to all logits of a query).
     Positions: real numbers on one axis; between whole distances nothing changes. Cost: 2 s w parameters, and w (2 d h)
     a layer; two gathers for each pair. Errors: OptionError for a span or buckets that hold no distance.
+    Use: in encoders, where what a token means and where it stands should act apart: masked language models,
+    tagging.
+    Fails: it is among the dearest, two products with a table of distances besides that of content; distances beyond
+    the span are one; nothing tells absolute place unless a mask decoder adds it.
     Source: He et al. 2021, "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", section 3.
     """
 

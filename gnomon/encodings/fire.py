@@ -35,6 +35,10 @@ class Fire(Encoding):
     normaliser is max(p_i, p_j, |mu| L_0), the later of both ends, with which the ratio stays in [0, 1] and the bias
     symmetric.
     Errors: OptionError for a network without units, or a start that is not positive.
+    Use: where lengths differ much between training and use: distances are read relative to how long the text is so
+    far.
+    Fails: the same pair has another bias as its query stands later, so nothing is translation invariant; the
+    network is evaluated for every pair and head, which is dear without a table.
     Source: Li et al. 2024, "Functional Interpolation for Relative Positions Improves Long Context Transformers",
     section 3; eps and initial values from a public implementation (McLeish et al. 2024).
     """

@@ -35,6 +35,10 @@ class Kerple(Encoding):
     takes a value to either end smoothly. `assign` stores released numbers. Distances stay in float64 up to the result:
     the released code casts them to the precision of the logits, where bfloat16 merges 257 with 256.
     Errors: OptionError for another kernel.
+    Use: where ALiBi's single slope a head is too rigid: the rate at which distance counts is learned, and grows
+    like a logarithm.
+    Fails: like every bias that only falls with distance, it cannot prefer a far token but by content; a head that
+    learns a flat curve has no positions.
     Source: Chi et al. 2022, "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation", section 4.
     """
 

@@ -35,6 +35,9 @@ class Learned(Encoding):
     Cost: axes M w parameters; one addition a token, once. Rows past the training length are never trained.
     A trained table becomes another length's by `resized`, an image grid's by `encodings.resize.resize_grid`.
     Errors: PositionError for a position outside the table under `raise` and `interpolate`, or one that is not whole.
+    Use: at a fixed length that training covers, such as a fixed grid of image patches.
+    Fails: there is nothing beyond the table, and rows that training never reached are noise: in `gnomon compare`
+    the loss rises at once past the training length. Nothing it learns at one place carries to another.
     Source: Gehring et al. 2017, "Convolutional Sequence to Sequence Learning", section 3.1; Devlin et al. 2019.
     """
 

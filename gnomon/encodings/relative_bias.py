@@ -27,6 +27,9 @@ class RelativeBias(Encoding):
     has a table in each layer: give a model a list of encodings.
     Cost: (2R + 1)(2C + 1) h parameters; a gather for each pair, once per forward pass.
     Errors: OptionError for `rows` or `columns` on a line; PositionError between whole numbers or for other axes.
+    Use: on image windows of one size, or short lines: one number for each difference of row and column.
+    Fails: differences that training never had share the number of the last row or column; other window sizes need
+    the table resized.
     Source: Liu et al. 2021, "Swin Transformer: Hierarchical Vision Transformer using Shifted Windows", section 3.2;
     Bao et al. 2022, "BEiT: BERT Pre-Training of Image Transformers".
     """

@@ -45,6 +45,11 @@ class Rope(Encoding):
     too many; PositionError where a cache outgrows the length that its tokens were computed for.
     Differs: transformers takes the longest row of a batch for the length of all, and mixes keys of several lengths in
     a cache. DeepSeek multiplies the softmax scale by mscale(factor, mscale_all_dim)^2 besides; that is its attention's.
+    Use: as the default of today's decoders: no parameters, exact with a cache, relative in every head; scaled, when
+    a checkpoint must read longer texts than it was trained on.
+    Fails: past the training length slow pairs reach angles they never had, and in `gnomon compare` the loss leaps:
+    interpolate (`linear`, `ntk`, `yarn`) and train on, or expect that. 16-bit angles would merge neighbours, which
+    is why angles here are never cast.
     Source: Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.
     """
 

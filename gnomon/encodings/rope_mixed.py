@@ -31,6 +31,10 @@ class RopeMixed(Encoding):
     Cost: h d axes / 2 parameters in each layer; sines and cosines for each head.
     Errors: OptionError where d is not a multiple of 2 axes, or there are more than two axes.
     Differs: the paper's coordinates are (column, row); here they are (row, column), and so is W.
+    Use: on images, where neighbours in any direction should be near: each head learns its own directions and
+    frequencies.
+    Fails: learned frequencies fit the resolutions of training; on others they are angles that no head has seen.
+    Angles are another set in each layer, so nothing is shared.
     Source: Heo et al. 2024, "Rotary Position Embedding for Vision Transformer", section 3.2.
     """
 

@@ -27,6 +27,9 @@ class Sandwich(Encoding):
     Where it differs: frequencies begin at n = 1, as in the paper and in NeMo; a sinusoidal encoding begins at n = 0,
     which `first=0` gives. The paper adds no constant; like NeMo we take w/2 off, which no softmax sees.
     Errors: OptionError for a size that is not even and positive, or another first exponent than 0 or 1.
+    Use: as a bias without parameters that is smooth near by and levels off far away.
+    Fails: it levels off: beyond some hundred tokens all distances look alike, and its waves let some far tokens
+    count more than nearer ones.
     Source: Chi et al. 2023, "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis",
     section 6; the division by 8 h / H as NeMo has it.
     """

@@ -59,6 +59,10 @@ class SeqPE(Encoding):
     Cost: n (axes digits + 1) tokens through E; scalar doubles the head. With grouped keys the cache holds keys for
     every query head, as w has as many heads as u. The losses read about pivots (candidates + 1) + 2 sampled positions.
     Errors: PositionError for positions that are negative, fractional, or have more than `digits` digits.
+    Use: where positions may be very large, or lie on several axes, and one small encoder should learn them all.
+    Fails: a position whose digits never met in training is read by an encoder that has not seen the like; without
+    its two auxiliary losses nothing ties neighbours such as 199 and 200 together. Past 10^digits - 1 there is
+    nothing.
     Source: Li et al. 2025, "SeqPE: Transformer with Sequential Position Encoding", and the released code, which it
     follows where they differ (slots counted on over the axes, both directions of KL); but cached keys keep their w.
     The paper's sizes: width 768, encoder_width 768, dropout 0.1, pivots 16, candidates 32, sampled 32. Shifts and

@@ -38,6 +38,10 @@ class Shaw(Encoding):
     Values need the weights themselves: O(n^2) memory in training, O(n) without gradients; flex refuses.
     Cross-attention has no distances: give it no encoding.
     Errors: OptionError for options of another form; PositionError between whole numbers, or outside 0 .. M - 1.
+    Use: where near distances matter one by one, in both directions, and values should know them as well:
+    translation, music, tagging.
+    Fails: beyond the clip all distances are one, so far order is lost, though nothing breaks there. No fused kernel
+    takes the value term, and only whole positions are defined.
     Source: Shaw et al. 2018, "Self-Attention with Relative Position Representations", sections 3.1 to 3.3; Huang et
     al. 2020, "Improve Transformer Models with Better Relative Position Embeddings", for the BERT forms.
     """

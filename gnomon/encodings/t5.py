@@ -25,6 +25,10 @@ class T5(Encoding):
     bias is constant, so it is not continuous. Shared by all layers, as released. Cost: buckets x h parameters; a
     gather for each pair. Cross-attention has no bias: give it no encoding.
     Errors: OptionError where the buckets leave nothing to be exact or logarithmic.
+    Use: as a default for encoders and decoders of moderate length: cheap, content-free, and distances past
+    `max_distance` are all one bucket.
+    Fails: inside the last bucket order is lost, and a bucket that training hardly saw has a number that means
+    little. Without a scale of 1 / sqrt(d) it needs the initial values that go with it.
     Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
     section 2.1.
     """

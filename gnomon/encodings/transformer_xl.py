@@ -45,6 +45,10 @@ class TransformerXL(Encoding):
     query reads; elsewhere <a, r(x - y)> is a product of width w by the addition theorem, exact for all real numbers.
     Differs from the paper: r is not dropped out in training, which would draw other positions at each step.
     Errors: OptionError for an odd width, a negative mem_len, or a clamp_len that is not positive.
+    Use: for text that is longer than a segment: with `mem_len` each segment reads the one before, at distances that
+    stay right.
+    Fails: distances past training plus memory are sinusoids that W has never read. It costs a second product of
+    queries with every distance.
     Source: Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context", section 3.3.
     """
 

@@ -33,6 +33,10 @@ class XPos(Encoding):
     Errors: PositionError outside 0 .. longest - 1; OptionError for a mask that shows later tokens.
     Differs: published code takes c as half the current length, which is right only where all keys are made anew at
     each step. Fractional distances are as good as whole ones.
+    Use: where rope should forget: far pairs are damped by a factor for each frequency, which softens what happens
+    past the training length.
+    Fails: only with a causal mask, and only inside its range: queries shrink as keys grow, and beyond it they leave
+    the numbers of a float. Damping does not bring distances into range that training has never had.
     Source: Sun et al. 2022, "A Length-Extrapolatable Transformer", section 2.
     """
 

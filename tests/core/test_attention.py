@@ -26,6 +26,7 @@ from tests.core.common import (
 )
 
 EVERY = pytest.mark.parametrize("variant", every_variant(), ids=label)
+ON_A_LINE = pytest.mark.parametrize("variant", [v for v in every_variant() if v[1].get("axes", 1) == 1], ids=label)
 BACKENDS = pytest.mark.parametrize("backend", ["reference", "auto"])
 
 
@@ -76,10 +77,11 @@ def test_default_positions_of_cross_attention_count_both_from_0(name):
     assert torch.equal(module(x, keys=memory), told)
 
 
-@pytest.mark.parametrize("name", ["none", "t5", "rope", "alibi"])
+@ON_A_LINE
 @BACKENDS
-def test_fewer_queries_than_keys_are_the_last(name, backend):
-    encoding = weigh(make(name).double())
+def test_fewer_queries_than_keys_are_the_last(variant, backend):
+    """Aligned at the bottom right: a triangle from the top left would show the last queries the first keys alone."""
+    encoding = weigh(make(variant[0], **variant[1]).double())
     q, k, v = heads(9)
     full = attend(q, k, v, encoding, backend=backend)
     assert gap(attend(q[:, :, 6:], k, v, encoding, backend=backend), full[:, :, 6:]) < 1e-12
@@ -182,7 +184,7 @@ def test_padding_receives_zeros(backend):
         assert (out[1, :, 2:] != 0).all()
 
 
-@pytest.mark.parametrize("variant", [v for v in every_variant() if v[1].get("axes", 1) == 1], ids=label)
+@ON_A_LINE
 def test_even_positions_of_any_step(variant):
     """A step of a tenth, told or not, gives the same numbers: what is known without data is used without loss."""
     encoding = weigh(make(variant[0], **variant[1]).double())

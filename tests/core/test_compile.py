@@ -92,6 +92,14 @@ def test_far_positions_stay_exact():
     assert gap(compiled(tokens(2, 9), pos), net(tokens(2, 9), pos)) < 1e-5
 
 
+def test_positions_that_a_graph_counts_for_itself():
+    """The real compiler may forget the precision that was asked of a running sum of ones; bfloat16 counts to 256."""
+    real = torch.arange(3000) >= torch.tensor([[0], [5]])
+    compiled = torch.compile(lambda mask: positions.padded(mask).coords, fullgraph=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(compiled(real), positions.padded(real).coords)
+
+
 def test_inductor():
     """The real compiler, attention under rope at two lengths, near and far, in float32: rounding apart from eager."""
     module = weigh(Attention(WIDTH, HEADS, make("rope"), kv_heads=3))

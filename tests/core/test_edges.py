@@ -1,4 +1,4 @@
-"""The smallest sizes: no token, one token, one head, the narrowest heads and models."""
+"""The smallest sizes: no token, one token, the narrowest heads, odd widths; and the farthest distances."""
 
 import pytest
 import torch
@@ -6,9 +6,10 @@ import torch
 from gnomon.attention import attend
 from gnomon.encoding import Shape
 from gnomon.encodings import ENCODINGS, create
+from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import Cache
 from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
-from gnomon.positions import sequence
+from gnomon.positions import Positions, sequence
 from gnomon.transformer import Transformer
 from tests.core.common import (
     anywhere,
@@ -76,13 +77,61 @@ def test_heads_of_width_2(name, width, count):
     assert gap(torch.cat(parts, dim=1), full) < 1e-12
 
 
-@pytest.mark.parametrize("name", ["none", "learned", "sinusoidal", "t5", "alibi"])
+IN_PAIRS = ("rope", "rope_mixed", "transformer_xl", "xpos")
+"""What turns pairs of dimensions, or has a sine and a cosine for each, and says so of an odd width."""
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("width", [1, 3, 5])
 def test_models_of_odd_width(name, width):
-    encoding = create(name, Shape(width, 1, width))
-    net = weigh(Transformer(5, width, 1, 1, encoding).double()).eval()
+    """One head of an odd width, which is the model's: the numbers of the definition, or an error that says why not."""
+    if name in IN_PAIRS:
+        with pytest.raises(OptionError):
+            create(name, Shape(width, 1, width))
+        return
+    nets = [Transformer(5, width, 1, 1, create(name, Shape(width, 1, width)), backend=b) for b in ("auto", "reference")]
     token = tokens(2, 6) % 5
-    expected = weigh(
-        Transformer(5, width, 1, 1, create(name, Shape(width, 1, width)), backend="reference").double()
-    ).eval()
-    assert gap(net(token), expected(token)) < 1e-12
+    found, expected = (weigh(net.double()).eval()(token) for net in nets)
+    assert gap(found, expected) < 1e-12
+
+
+@EVERY
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("causal", [True, False], ids=["causal", "bidirectional"])
+def test_a_model_as_built_is_finite_in_16_bits(variant, dtype, causal):
+    """Its own initial values, three hundred tokens, and the gradient of every parameter."""
+    name, options = variant
+    if only_causal(name) and not causal:
+        pytest.skip("reads the past only")
+    encoding = make(name, causal=causal, **options)
+    pos = Positions(torch.arange(300.0).double()[None, :, None].expand(-1, -1, encoding.domain.axes or 1))
+    pos = Positions(pos.coords.clamp(max=encoding.domain.highest))
+    net = Transformer(29, 48, 2, 6, encoding, kv_heads=3, mask=CAUSAL if causal else BIDIRECTIONAL).to(dtype)
+    logits = net(tokens(1, 300), pos)
+    logits.float().square().mean().backward()
+    assert torch.isfinite(logits).all()
+    assert all(p.grad is None or torch.isfinite(p.grad).all() for p in net.parameters())
+
+
+@EVERY
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("backend", ["reference", "auto"])
+def test_a_query_far_from_every_key(variant, dtype, backend):
+    """Weights sum to 1 whatever the distance: penalties that overflow 16 bits would hide every key."""
+    name, options = variant
+    encoding = weigh(make(name, **options))
+    q, k, _ = heads(1, 5, dtype=dtype)
+    if encoding.mix(sequence(1), sequence(1)) is not None:
+        pytest.skip("values depend on the pair")
+    place = torch.full((1, 1, encoding.domain.axes or 1), min(encoding.domain.highest, 1e7), dtype=torch.float64)
+    near = torch.arange(5.0).double()[None, :, None].expand(-1, -1, encoding.domain.axes or 1)
+    out = attend(q, k, torch.ones(2, 3, 5, 8, dtype=dtype), encoding.to(dtype), Positions(place, turn=5),
+                 Positions(near.contiguous()), backend=backend)  # fmt: skip
+    assert gap(out.double(), torch.ones(2, 6, 1, 8, dtype=torch.float64)) < 1e-2
+
+
+@pytest.mark.parametrize("variant", [v for v in every_variant() if v[1].get("axes", 1) > 1], ids=label)
+def test_an_encoding_of_several_axes_has_no_default_positions(variant):
+    """Counting up on one axis, unasked, would be silent and wrong."""
+    with pytest.raises(PositionError, match="axes"):
+        model(make(variant[0], **variant[1]))(tokens(2, 6))

@@ -1,16 +1,22 @@
-"""Angles against mpmath at 60 digits, near and far; and what a shift of all positions costs in low precision."""
+"""Angles against mpmath at 60 digits, near and far; and what far positions and 16 bits cost each encoding."""
+
+import copy
 
 import mpmath
 import pytest
 import torch
 
 from gnomon.attention import attend
+from gnomon.encoding import Encoding, Property
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.encodings.t5 import T5
-from gnomon.pairs import BIDIRECTIONAL
-from tests.core.common import at, normal, weigh
+from gnomon.pairs import BIDIRECTIONAL, CAUSAL, dense
+from gnomon.positions import Positions, sequence
+from tests.core.common import HEADS, at, every_variant, gap, heads, label, make, normal, only_causal, weigh
+
+EVERY = pytest.mark.parametrize("variant", every_variant(), ids=label)
 
 PLACES = [
     0.0, 1.0, -1.0, 0.1, 0.5, -2.75, 255.0, 256.0, 257.0, 2047.0, 2048.0, 2049.0, 65_504.0, 65_505.0, 1e5, 1e6,
@@ -122,3 +128,85 @@ def test_a_bias_of_16_bits_keeps_neighbours_apart(dtype):
     out = attend(q, k, v, Alibi(1), at([303.0]), at([300.0, 301.0, 302.0, 303.0]), mask=BIDIRECTIONAL)[0, 0, 0]
     expected = torch.softmax(-torch.tensor([3.0, 2.0, 1.0, 0.0]).double() * 2**-8, dim=0)
     assert (out.diff() >= 0).all() and (out.double() - expected).abs().max() < 2**-9
+
+
+# Every encoding, whatever it is made of: its kernel form in low precision against its formula in float64.
+
+
+def spread(encoding: Encoding, places: list[float], start: float) -> Positions:
+    """`places` from `start` on, other on each axis; as far apart as the encoding's domain has room for, or skipped."""
+    domain, axes = encoding.domain, encoding.domain.axes or 1
+    room = domain.highest - start - 2 * (axes - 1)
+    if start < domain.lowest or room < len(places) or (domain.whole and start != int(start)):
+        pytest.skip(f"takes positions from {domain.lowest:g} to {domain.highest:g}")
+    line = torch.tensor(places, dtype=torch.float64)
+    if room < max(places):
+        line = (line * room / max(places)).floor()
+    return Positions(torch.stack([start + line + 2 * axis for axis in range(axes)], dim=-1)[None])
+
+
+def both_ways(variant, dtype: torch.dtype, places: list[float], start: float) -> tuple[torch.Tensor, ...]:
+    """What attention gives in `dtype` and by the formulas in float64, of the same weights, queries and keys.
+
+    Values are the unit vectors, so that where nothing else is mixed in these are the attention weights themselves.
+    """
+    name, options = variant
+    mask = CAUSAL if only_causal(name) else BIDIRECTIONAL
+    low = weigh(make(name, causal=mask.causal, **options)).to(dtype)
+    exact, pos = copy.deepcopy(low).double(), spread(low, places, start)
+    n = len(places)
+    q, k, _ = heads(n, dtype=dtype)
+    v = torch.eye(n, 8, dtype=dtype).expand(2, 3, n, 8)
+    zeros = torch.zeros(2, n, 48, dtype=dtype)
+    with torch.no_grad():
+        found = attend(q, k, v, low, pos, mask=mask), low.embed(zeros, pos)
+        wide = q.double(), k.double(), v.double()
+        expected = [attend(*wide, exact, pos, mask=mask, backend="reference"), exact.absolute(pos) + zeros.double()]
+        if Property.TRANSLATION_INVARIANT in low.properties:
+            expected[0] = attend(*wide, exact, pos.shifted(-start), mask=mask, backend="reference")
+    return *found, *expected
+
+
+@EVERY
+@pytest.mark.parametrize("start", [0.0, 1e3, 1e5, 1e6, 1e7, 2.0**24 + 1, -1e7, 0.5, -2.75])
+def test_far_positions_cost_nothing_in_float32(variant, start):
+    """Eight tokens of 4096 from `start` on: against float64, and against `start` 0 where a shift changes nothing.
+
+    float32 has no 2^24 + 1 and turns angles of 10^7 by half a radian; all positions and differences are formed wider.
+    """
+    out, embedded, exact, added = both_ways(variant, torch.float32, [0, 1, 2, 7, 64, 700, 2048, 4095], start)
+    assert gap(out.double(), exact) < 2e-5
+    assert gap(embedded.double(), added) < 2e-6
+
+
+@EVERY
+@pytest.mark.parametrize("place", [256.0, 257.0, 2048.0, 2049.0, 1e5])
+@pytest.mark.parametrize("dtype, error", [(torch.bfloat16, 2e-2), (torch.float16, 2.5e-3)], ids=str)
+def test_16_bits_round_numbers_and_not_positions(variant, place, dtype, error):
+    """bfloat16 counts to 256, float16 to 2048; at distances 16, 32 and 90 a logarithm of 16 bits errs."""
+    distances = [91, 90, 32, 16, 3, 2, 1, 0]
+    out, embedded, exact, added = both_ways(variant, dtype, [91 - d for d in distances], place - 91)
+    assert gap(out.double(), exact) < error
+    assert gap(embedded.double(), added) < error
+
+
+@EVERY
+@pytest.mark.parametrize("dtype, half_unit", [(torch.bfloat16, 2**-8), (torch.float16, 2**-11)])
+def test_a_bias_of_16_bits_is_of_the_right_row(variant, dtype, half_unit):
+    """At every distance up to 600, before the bias is added to anything: its own rounded weights, rounded once more."""
+    name, options = variant
+    low = weigh(make(name, causal=False, **options)).to(dtype)
+    far = min(600, int(low.domain.highest))
+    if low.domain.axes not in (None, 1):
+        pytest.skip("on a line")
+    exact, q_pos, k_pos = copy.deepcopy(low).double(), sequence(1, far), sequence(far + 1)
+    q, k, _ = heads(1, far + 1, dtype=dtype)
+    raw = (torch.empty(0),) * 2 if Property.CONTENT_FREE in low.properties else (q, k)
+    with torch.no_grad():
+        pair, truth = low.bias(*raw, q_pos, k_pos), exact.bias(*(t.double() for t in raw), q_pos, k_pos)
+        if pair is None:
+            pytest.skip("has no bias")
+        found, expected = (dense(p, 2, HEADS, 1, far + 1).double() for p in (pair, truth))
+    # A bias that reads content is a product of vectors of 8 numbers.
+    slack = 0.0 if Property.CONTENT_FREE in low.properties else 8 * half_unit * expected.abs().max()
+    assert ((found - expected).abs() <= 2 * half_unit * expected.abs() + slack + 2**-20).all()

@@ -102,6 +102,20 @@ def test_longrope_takes_the_long_factors_past_the_original_length():
     assert torch.allclose(w(rope, 4097), plain / (1 + torch.arange(48)), rtol=1e-15)
 
 
+SCHEMES = [options for options in Rope.variants if "factor" in options and options.get("axes", 1) == 1]
+
+
+@pytest.mark.parametrize("length", [1, 100, 161, 5000])
+@pytest.mark.parametrize("options", SCHEMES, ids=lambda options: options["scaling"])
+def test_no_scheme_reorders_frequencies_or_speeds_one_up(options, length):
+    """They fall from pair to pair, none is above its plain one, and none is slowed by more than the text has grown."""
+    rope = Rope(8, **options)
+    found, plain = w(rope, length), w(Rope(8, theta=rope.theta))
+    slowest = plain / max(options["factor"], options["factor"] * length / options.get("original_length", math.inf))
+    assert (found.diff() < 0).all()
+    assert (found <= plain * (1 + 1e-15)).all() and (found >= slowest * (1 - 1e-15)).all()
+
+
 def test_linear_scaling_divides_positions():
     q, k, v = heads(5)
     pos = at([0.0, 3.0, 8.0, 20.0, 21.0])

@@ -111,17 +111,29 @@ def test_a_model_built_without_memory(variant):
     assert torch.equal(empty(token, pos), net(token, pos))
 
 
-@pytest.mark.parametrize("name", ["none", "learned", "t5", "rope"])
-def test_a_model_built_without_memory_can_be_initialised(name):
+@EVERY
+def test_a_model_built_without_memory_can_be_initialised(variant):
     """reset_parameters gives every parameter its initial value, norms and encodings too."""
+    name, options = variant
     with torch.device("meta"):
-        net = Transformer(VOCABULARY, 48, 2, 6, make(name), tied=False)
+        net = Transformer(VOCABULARY, 48, 2, 6, make(name, **options), tied=False)
     net = net.to_empty(device="cpu")
     for parameter in net.parameters():
         torch.nn.init.constant_(parameter, float("nan"))
     net.reset_parameters()
     missed = [key for key, parameter in net.named_parameters() if not torch.isfinite(parameter).all()]
     assert not missed
+
+
+@EVERY
+def test_sizes_can_be_worked_out_without_memory(variant):
+    """A forward pass on the meta device, where no number can be looked at."""
+    name, options = variant
+    with torch.device("meta"):
+        net = Transformer(VOCABULARY, 48, 2, 6, make(name, **options), kv_heads=3)
+        token = torch.empty(2, TOKENS, dtype=torch.int64)
+    pos = far(net.blocks[0].attention.encoding).to("meta")
+    assert net(token, pos).shape == (2, TOKENS, VOCABULARY)
 
 
 @EVERY

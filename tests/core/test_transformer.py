@@ -9,7 +9,21 @@ from gnomon.encodings import ENCODINGS
 from gnomon.kv_cache import Cache
 from gnomon.pairs import BIDIRECTIONAL, CAUSAL
 from gnomon.transformer import Transformer
-from tests.core.common import DEPTH, HEADS, VOCABULARY, WIDTH, at, gap, make, model, only_causal, tokens, weigh
+from tests.core.common import (
+    DEPTH,
+    HEADS,
+    VOCABULARY,
+    WIDTH,
+    at,
+    every_variant,
+    gap,
+    label,
+    make,
+    model,
+    only_causal,
+    tokens,
+    weigh,
+)
 
 
 def by_hand(net: Transformer, token: torch.Tensor, pos: positions.Positions) -> torch.Tensor:
@@ -90,19 +104,21 @@ def test_parameters_shared_by_layers_are_counted_once():
 
 
 @pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("name", ENCODINGS)
-def test_packed_documents_are_as_apart(name, causal):
+@pytest.mark.parametrize("variant", [v for v in every_variant() if v[1].get("axes", 1) == 1], ids=label)
+def test_packed_documents_are_as_apart(variant, causal):
     """Positions that start again give what each document gives alone; those that run on too, if differences decide."""
+    name, options = variant
     if only_causal(name) and not causal:
         pytest.skip("reads the past only")
-    net = model(make(name, causal=causal), CAUSAL if causal else BIDIRECTIONAL)
+    encoding = make(name, causal=causal, **options)
+    net = model(encoding, CAUSAL if causal else BIDIRECTIONAL)
     lengths, token = [3, 1, 5], tokens(1, 9)
     apart = torch.cat([net(part) for part in token.split(lengths, dim=1)], dim=1)
     assert gap(net(token, positions.packed(lengths)), apart) < 1e-12
     # Far from the start: an encoding may tell no positions apart where it stretches nothing yet.
-    far = min(make(name).domain.highest, 2000) - 9
+    far = min(encoding.domain.highest, 2000) - 9
     on = gap(net(token, positions.packed(lengths, restart=False).shifted(far)), apart)
-    assert (on < 1e-12) == (Property.TRANSLATION_INVARIANT in make(name).properties)
+    assert (on < 1e-12) == (Property.TRANSLATION_INVARIANT in encoding.properties)
 
 
 def test_nope_without_a_mask_is_a_function_of_sets():

@@ -72,8 +72,8 @@ def test_a_name_that_is_nothing(name: str, said: str):
 
 def test_a_command_line_changes_what_it_names_and_nothing_else():
     changed = adjusted(quick(), text="mine.txt", steps=7, lengths=(256, 64), seeds=(3, 4))
-    assert len(changed) == 12
-    assert [(e.encoding, e.seed) for e in changed[:7]] == [*((name, 3) for name in COMPARED), ("none", 4)]
+    assert len(changed) == 2 * len(COMPARED)
+    assert [(e.encoding, e.seed) for e in changed] == [(name, seed) for seed in (3, 4) for name in COMPARED]
     for e in changed:
         assert (e.task, e.training.steps, e.measure.lengths) == (Text("mine.txt"), 7, (64, 128, 256))
         assert e.model == quick()[0].model

@@ -1,4 +1,6 @@
-"""Mutants of the learned relative bias: axes and signs, which a square grid or a symmetric table would hide."""
+"""Mutants of the learned relative bias: precision, and axes and signs that a square or symmetric table would hide."""
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -47,6 +49,14 @@ class _Reversed(RelativeBias):
         return lambda b, h, i, j: pair(b, h, j, i)
 
 
+class _Float32Positions(RelativeBias):
+    """Positions are kept in float32, which has no odd numbers past 2^24."""
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        low = (replace(pos, coords=pos.coords.to(torch.float32).to(torch.float64)) for pos in (q_pos, k_pos))
+        return super().bias(q, k, *low)
+
+
 def _on_a_grid(name: str, kind: type[RelativeBias], *kills: str) -> Mutant:
     case = Case(name, lambda shape: build(kind, shape, axes=2, rows=2, columns=5))
     return Mutant(name, case, frozenset(kills))
@@ -56,4 +66,5 @@ MUTANTS = [
     _on_a_grid("relative_bias: columns before rows", _ColumnsFirst, "lowering", "flex", "precision", "half"),
     _on_a_grid("relative_bias: rows as long as columns", _Square, "lowering", "flex", "precision", "half"),
     _on_a_grid("relative_bias: differences reversed", _Reversed, "lowering", "flex", "precision", "half"),
+    Mutant.of("relative_bias: positions of 32 bits", _Float32Positions, "precision"),
 ]

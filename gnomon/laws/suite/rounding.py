@@ -11,8 +11,9 @@ from gnomon.laws.twins import Definition, Plain
 
 
 def precision(case: Case) -> Outcome:
-    """In float32, positions near 10^7 cost no more accuracy than no positions at all."""
-    return _precision(case, torch.float32, [0.0, 1e3, 1e5, 1e7])
+    """In float32, positions up to 2^24 + 11 cost no more accuracy than no positions at all."""
+    # Beyond 2^24 float32 has no odd numbers.
+    return _precision(case, torch.float32, [0.0, 1e3, 1e5, 1e6, 1e7, 2.0**24])
 
 
 def half(case: Case) -> Outcome:
