@@ -29,7 +29,7 @@ class Laws:
     cached decoding and a full forward pass. A property that an encoding does
     not declare must fail, by a counterexample. --mutants runs the laws on
     committed wrong encodings instead, to show which law catches which
-    mistake. The exit code is 1 if anything does not hold. About a minute.
+    mistake. The exit code is 1 if anything does not hold. Some seconds an encoding.
 
     Examples:
       gnomon laws
@@ -104,16 +104,32 @@ def _show_table(rows: "list[Row]") -> None:
         out.print(made)
         out.print()
     out.print("The worst error over an encoding's variants and masks. no: not declared, and a")
-    out.print("counterexample was found. -: does not apply.\n")
+    out.print("counterexample was found. -: does not apply, for the reason below.\n")
     sentences = Table.grid(padding=(0, 2))
     for law in LAWS.values():
         sentences.add_row(law.name, f"{law.sentence}.")
     out.print(sentences)
+    _show_reasons(rows, out)
     broken = [row for row in rows if row.verdict == "BROKEN"]
     out.print(f"\n{len(rows)} checks of {len({row.encoding for row in rows})} encodings and variants: ", end="")
     out.print(f"{len(broken)} BROKEN" if broken else "all hold, or fail as declared.")
     for row in broken:
         out.print(f"  {row.encoding}, {row.masking}, {row.law}: {row.error:.1e} (tolerance {row.tolerance:.0e})")
+
+
+def _show_reasons(rows: "list[Row]", out: Screen) -> None:
+    """Why a law does not apply: to which encodings, of those that have it in no variant and under no mask."""
+    applies = {(row.law, _name(row)) for row in rows if row.verdict != "not applicable"}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if (row.law, _name(row)) not in applies:
+            reasons.setdefault((row.law, row.reason or ""), []).append(_name(row))
+    if reasons:
+        out.print()
+        made = table("does not apply", "because", "to")
+        for (law, reason), names in reasons.items():
+            made.add_row(law, reason, ", ".join(dict.fromkeys(names)))
+        out.print(made)
 
 
 def _name(row: "Row") -> str:

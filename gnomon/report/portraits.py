@@ -10,6 +10,8 @@ from gnomon.report.summary import number
 
 POINTS = 385
 STOPS = 65
+APART = 0.09
+"""Share of the height below which two names at the ends of lines would overlap."""
 
 Portrait = Mapping[str, object]
 """{"distance": [n], "heads": [h][n], "kind": absolute, bias, content or rotation, "title": what the value is}."""
@@ -77,13 +79,17 @@ def _stops(sheets: Sheets, drawn: Portrait, palette: Palette) -> alt.Chart:
 
 
 def _heads(sheets: Sheets, pairs: Sequence[Sequence[tuple[float, float]]], palette: Palette) -> list[alt.Chart]:
-    """Names of the first and last head where their lines end."""
+    """Names of the first and last head where their lines end; one name for both where they end too close together."""
     if len(pairs) == 1:
         return []
     rows = [
         {"distance": pairs[index][-1][0], "value": pairs[index][-1][1], "name": f"head {index + 1}"}
         for index in (0, len(pairs) - 1)
     ]
+    values = [value for points in pairs for _, value in points if value is not None]
+    first, last = (row["value"] for row in rows)
+    if None not in (first, last) and abs(first - last) < APART * (max(values) - min(values)):
+        rows = [rows[0] | {"value": (first + last) / 2, "name": f"1 and {len(pairs)}"}]
     names = alt.Chart(sheets.add("heads", rows)).mark_text(
         align="left", dx=5, fontSize=10.5, font=FONT, color=palette.muted
     )
