@@ -6,12 +6,12 @@ from dataclasses import replace
 from gnomon.errors import OptionError
 from gnomon.lab.experiment import Experiment, Measure, Model, Text, Training
 
-COMPARED = ("none", "learned", "sinusoidal", "shaw", "transformer_xl", "t5", "deberta", "rope", "alibi", "seqpe")
-"""The encodings of the documents."""
+COMPARED = ("deberta", "shaw", "transformer_xl", "seqpe", "t5", "rope", "alibi", "sinusoidal", "learned", "none")
+"""The encodings of the documents, the dearest first, so that several workers end together."""
 
 
 def quick() -> list[Experiment]:
-    """Ten encodings, one seed, about eight minutes on two cores."""
+    """Ten encodings, one seed, about nine minutes on two cores."""
     return sweep(COMPARED, seeds=(0,))
 
 
