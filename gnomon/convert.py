@@ -1,14 +1,14 @@
 """From other people's checkpoints to rope: rows of projections from one pairing to the other, and rotary settings."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from gnomon.encodings.rotation import Pairing, is_pairing
 from gnomon.errors import OptionError, unknown
-
-Pairing = Literal["half", "interleaved"]
+from gnomon.model_types import HALVES, NEIGHBOURS, SWITCHED
 
 
 def paired(rows: Tensor, head_dim: int, to: Pairing, *, rotary: int | None = None) -> Tensor:
@@ -22,8 +22,7 @@ def paired(rows: Tensor, head_dim: int, to: Pairing, *, rotary: int | None = Non
     Queries and keys have their own numbers of heads, and both are told from the shape.
     """
     rotary = head_dim if rotary is None else rotary
-    if to not in ("half", "interleaved"):
-        raise OptionError("rope pairs dimensions in one of two ways", given=to, allowed="half, interleaved")
+    is_pairing(to, "rope")
     if rows.dim() < 1 or rows.shape[0] < head_dim or rows.shape[0] % head_dim:
         raise OptionError(
             "a projection has rows for each dimension of each head",
@@ -39,12 +38,6 @@ def paired(rows: Tensor, head_dim: int, to: Pairing, *, rotary: int | None = Non
     turned = turned.unflatten(1, apart).transpose(1, 2).flatten(1, 2) if rotary else turned
     return torch.cat([turned, rest], dim=1).flatten(0, 1)
 
-
-INTERLEAVED = (
-    "gptj", "codegen", "roformer", "cohere", "cohere2", "glm", "glm4", "ernie4_5", "helium", "blt", "moonshine",
-    "deepseek_v2", "deepseek_v3", "llama4_text",
-)  # fmt: skip
-"""The model types of transformers that pair neighbours; all others there pair halves."""
 
 SCHEMES = {"default": None, "su": "longrope", "mrope": None} | {
     name: name for name in ("linear", "dynamic", "yarn", "llama3", "longrope", "proportional", "ntk")
@@ -69,11 +62,14 @@ ELSEWHERE = (
 """Parameters that every scheme may have, read in their own places."""
 
 
-def rope_options(config: Mapping[str, Any] | Any, *, layer_type: str | None = None) -> dict[str, Any]:
+def rope_options(
+    config: Mapping[str, Any] | Any, *, layer_type: str | None = None, pairing: Pairing | None = None
+) -> dict[str, Any]:
     """The options of `encodings.create("rope", shape, **options)` that a transformers config asks for.
 
     config:     a config, its `to_dict()`, or the contents of config.json; that of the text model where there are more.
     layer_type: "full_attention", "sliding_attention", ...: needed where layers of different types rotate differently.
+    pairing:    how the model pairs dimensions; needed where `model_type` is missing or not one of model_types.
 
     Reads `rope_parameters` (flat, or nested by layer type) and the older `rope_scaling`, `rope_theta`, `rotary_pct`,
     `rotary_dim` and their kin. What cannot be known is an error, never a guess: transformers takes a missing
@@ -84,7 +80,7 @@ def rope_options(config: Mapping[str, Any] | Any, *, layer_type: str | None = No
     kind = parameters.get("rope_type", parameters.get("type", "default"))
     scheme = _scheme(kind, parameters)
     options: dict[str, Any] = {"theta": _theta(config, parameters, layer_type)}
-    if config.get("rope_interleave", config.get("model_type") in INTERLEAVED):
+    if _pairing(config, pairing) == "interleaved":
         options["pairing"] = "interleaved"
     fraction = _fraction(config, parameters)
     if fraction != 1:
@@ -98,6 +94,25 @@ def rope_options(config: Mapping[str, Any] | Any, *, layer_type: str | None = No
     if scheme is not None:
         options |= {"scaling": scheme} | _scaling(config, parameters, scheme)
     return options
+
+
+def _pairing(config: Mapping[str, Any], pairing: Pairing | None) -> Pairing:
+    """How dimensions are paired: as the caller says, or as the config or its model type does."""
+    model = config.get("model_type")
+    if pairing is not None:
+        is_pairing(pairing, "rope")
+        return pairing
+    if "rope_interleave" in config and (model in SWITCHED or model not in (*HALVES, *NEIGHBOURS)):
+        return "interleaved" if config["rope_interleave"] else "half"
+    if model not in (*HALVES, *NEIGHBOURS):
+        raise OptionError(
+            "which dimensions are paired depends on the model, and no config says it",
+            given="no model_type" if model is None else f"model_type {model!r}",
+            allowed="a model_type listed in gnomon.model_types, or pairing='half' or 'interleaved'",
+            do="see how its code rotates: pairing='half' for (x_m, x_{m + r/2}), 'interleaved' for (x_2m, x_{2m+1}); "
+            "where a model has several configs, give that of its text model",
+        )
+    return "interleaved" if model in NEIGHBOURS else "half"
 
 
 def _of_layer(config: Mapping[str, Any], layer_type: str | None) -> Mapping[str, Any]:
@@ -197,7 +212,7 @@ def _scaling(config: Mapping[str, Any], parameters: Mapping[str, Any], scheme: s
         options["original_length"] = _known(longest, "max_position_embeddings", scheme)
     if scheme in ("yarn", "llama3", "longrope"):
         name = "original_max_position_embeddings"
-        length = config.get(name, parameters.get(name))
+        length = parameters.get(name) if config.get(name) is None else config[name]
         options["original_length"] = _known(length, name, scheme)
     if scheme in ("longrope", "yarn") and "factor" not in options:
         longest = _known(longest, "factor, or max_position_embeddings", scheme)

@@ -16,12 +16,12 @@ PACKAGE = ROOT / "gnomon"
 
 LAYERS = (
     {"errors"},
-    {"typed", "user_code"},
+    {"typed", "user_code", "model_types"},
     {"positions"},
     {"pairs"},
     {"encoding"},
-    {"encodings", "backends", "kv_cache", "convert"},
-    {"attention"},
+    {"encodings", "backends", "kv_cache"},
+    {"attention", "convert"},
     {"transformer"},
     {"laws"},
     {"lab", "analysis"},

@@ -109,7 +109,9 @@ class Scaling:
         missing = [name for name in needs if getattr(self, name) is None]
         if missing:
             raise OptionError(
-                f"scaling={self.scheme!r} needs more options", given="without " + ", ".join(missing), allowed=needs
+                f"scaling={self.scheme!r} needs more options",
+                given="without " + ", ".join(missing),
+                allowed=", ".join(needs),
             )
         for field in fields(self)[1:]:
             if field.name not in (*needs, *takes) and getattr(self, field.name) != field.default:

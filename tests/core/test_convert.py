@@ -120,22 +120,47 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
             {"model_type": "gptj", "rotary_dim": 4, "n_embd": 32, "n_head": 4},
             {"theta": 1e4, "pairing": "interleaved", "fraction": 0.5},
         ),
+        ({"model_type": "deepseek_v3"}, {"theta": 1e4, "pairing": "interleaved"}),
         ({"model_type": "deepseek_v3", "rope_interleave": False}, {"theta": 1e4}),
+        ({"model_type": "glm_moe_dsa", "rope_interleave": False}, {"theta": 1e4, "pairing": "interleaved"}),
+        ({"model_type": "of_mine", "rope_interleave": True}, {"theta": 1e4, "pairing": "interleaved"}),
+        (
+            {"rope_parameters": YARN, "original_max_position_embeddings": None},
+            {"theta": 1e4, "scaling": "yarn", "factor": 4.0, "original_length": 64.0},
+        ),
     ],
     ids=str,
 )  # fmt: skip
 def test_settings(config, options):
-    assert rope_options(config) == options
+    assert rope_options({"model_type": "llama"} | config) == options
     assert create("rope", SHAPE, **options).theta == options["theta"]
 
 
+@pytest.mark.parametrize("model_type", [None, "of_mine", "nanochat", "pixtral"])
+def test_a_pairing_that_cannot_be_known_is_asked_for(model_type):
+    config = {} if model_type is None else {"model_type": model_type}
+    with pytest.raises(OptionError, match="pairing='half'"):
+        rope_options(config)
+    assert rope_options(config, pairing="half") == {"theta": 1e4}
+    assert rope_options(config | {"model_type": "llama"}, pairing="interleaved")["pairing"] == "interleaved"
+    with pytest.raises(OptionError, match="half, interleaved"):
+        rope_options(config, pairing="neox")
+
+
+def test_what_a_scheme_needs_is_told_in_words():
+    with pytest.raises(OptionError) as error:
+        create("rope", SHAPE, scaling="yarn")
+    assert error.value.allowed == "factor, original_length"
+
+
 NESTED = {
+    "model_type": "llama",
     "rope_parameters": {
         "full_attention": YARN | {"truncate": False, "rope_theta": 1e6},
         "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
         "chunked_attention": None,
         "truncate": True,
-    }
+    },
 }
 
 
@@ -150,16 +175,24 @@ def test_layers_of_several_types():
         rope_options(NESTED, layer_type="full_atention")
     with pytest.raises(OptionError, match="none"):
         rope_options(NESTED, layer_type="chunked_attention")
-    same = {"rope_parameters": {name: {"rope_theta": 7.0} for name in ("full_attention", "sliding_attention")}}
+    same = {
+        "model_type": "llama",
+        "rope_parameters": {name: {"rope_theta": 7.0} for name in ("full_attention", "sliding_attention")},
+    }
     assert rope_options(same) == {"theta": 7.0}
 
 
 def test_older_configs_with_a_base_for_windows():
     """Gemma 3: windowed layers have a base of their own and no scaling."""
-    gemma = {"rope_theta": 1e6, "rope_local_base_freq": 1e4, "rope_scaling": {"rope_type": "linear", "factor": 8.0}}
+    gemma = {
+        "model_type": "gemma3_text",
+        "rope_theta": 1e6,
+        "rope_local_base_freq": 1e4,
+        "rope_scaling": {"rope_type": "linear", "factor": 8.0},
+    }
     assert rope_options(gemma, layer_type="full_attention") == {"theta": 1e6, "scaling": "linear", "factor": 8.0}
     assert rope_options(gemma, layer_type="sliding_attention") == {"theta": 1e4}
-    modern = {"global_rope_theta": 160_000.0, "local_rope_theta": 1e4}
+    modern = {"model_type": "modernbert", "global_rope_theta": 160_000.0, "local_rope_theta": 1e4}
     assert rope_options(modern, layer_type="full_attention") == {"theta": 160_000.0}
     assert rope_options(modern, layer_type="sliding_attention") == {"theta": 1e4}
     for config in (gemma, modern):
@@ -182,12 +215,12 @@ def test_older_configs_with_a_base_for_windows():
 )
 def test_settings_that_cannot_be_known(config, word):
     with pytest.raises(OptionError, match=word):
-        rope_options(config)
+        rope_options({"model_type": "llama"} | config)
 
 
 def test_a_type_of_dynamic_is_not_a_scale_of_positions():
-    rope = create("rope", SHAPE, **rope_options({"rope_scaling": {"type": "dynamic", "factor": 2.0},
-                                                 "max_position_embeddings": 4096}))  # fmt: skip
+    config = {"model_type": "llama", "rope_scaling": {"type": "dynamic", "factor": 2.0}}
+    rope = create("rope", SHAPE, **rope_options(config | {"max_position_embeddings": 4096}))
     assert rope.scaling.scheme == "dynamic"
     assert torch.equal(rope.frequencies(length=torch.tensor(9.0).double()), Rope(HEAD_DIM).frequencies())
 
@@ -196,5 +229,7 @@ def test_a_fraction_is_not_ignored_without_scaling():
     """Whatever the scheme, the same dimensions turn."""
     config = {"partial_rotary_factor": 0.5, "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}
     scaled = {"partial_rotary_factor": 0.5, "rope_parameters": {"rope_type": "linear", "factor": 2.0}}
-    plain, linear = (create("rope", Shape(WIDTH, HEADS, HEAD_DIM), **rope_options(c)) for c in (config, scaled))
+    plain, linear = (
+        create("rope", Shape(WIDTH, HEADS, HEAD_DIM), **rope_options(c, pairing="half")) for c in (config, scaled)
+    )
     assert plain.rotary == linear.rotary == 4
