@@ -24,7 +24,7 @@ from gnomon.encodings.t5 import T5
 from gnomon.encodings.transformer_xl import TransformerXL
 from gnomon.encodings.user import load
 from gnomon.encodings.xpos import XPos
-from gnomon.errors import unknown
+from gnomon.errors import OptionError, unknown
 from gnomon.typed import typed
 from gnomon.user_code import is_class
 
@@ -74,14 +74,26 @@ def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
     for option in options:
         if option not in known:
             raise unknown(f"option of {kind.__name__}", option, known)
+    missing = [name for name, default in known.items() if default is inspect.Parameter.empty and name not in options]
+    if missing:
+        raise OptionError(
+            f"{kind.__name__} needs an option that has no default value: {missing[0]}",
+            given="without " + ", ".join(missing),
+            allowed=", ".join(known),
+            do=f"give {missing[0]}=..., or give it a default value in the constructor of {kind.__name__}",
+        )
     taken, hints = inspect.signature(kind).parameters, get_type_hints(kind.__init__)
-    options = {name: typed(value, hints[name], f"{kind.__name__}.{name}") for name, value in options.items()}
+    # What a user's own constructor does not annotate is passed as it is.
+    options = {
+        name: typed(value, hints[name], f"{kind.__name__}.{name}") if name in hints else value
+        for name, value in options.items()
+    }
     sizes = {field.name: getattr(shape, field.name) for field in fields(Shape) if field.name in taken}
     return kind(**sizes, **options)
 
 
 def options_of(kind: type[Encoding]) -> dict[str, object]:
-    """The options of an encoding's constructor with their default values."""
+    """The options of an encoding's constructor with their default values; `Parameter.empty` where one has none."""
     sizes = {field.name for field in fields(Shape)}
     taken = inspect.signature(kind).parameters
     return {name: parameter.default for name, parameter in taken.items() if name not in sizes}

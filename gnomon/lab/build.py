@@ -28,11 +28,7 @@ def encoding(experiment: Experiment) -> Encoding:
             allowed=f"sha256 {experiment.code[:16]}...",
         )
     shape = Shape(model.width, model.heads, model.width // model.heads, model.depth, causal=True)
-    try:
-        return create(experiment.encoding, shape, **experiment.options)
-    except TypeError as error:
-        given = ", ".join(f"{name}={value!r}" for name, value in experiment.options.items())
-        raise OptionError(f"{experiment.encoding} cannot take its options: {error}", given=given or None) from error
+    return create(experiment.encoding, shape, **experiment.options)
 
 
 def model(experiment: Experiment, task: Task | type[Task]) -> Transformer:

@@ -7,7 +7,7 @@ import pytest
 
 from gnomon.encoding import Shape
 from gnomon.encodings import create
-from gnomon.errors import UserError
+from gnomon.errors import OptionError, UserError
 from gnomon.lab import build, corpus
 from gnomon.lab.experiment import Experiment
 from tests.cli.processes import process
@@ -113,6 +113,40 @@ def test_mistakes_are_told_with_the_line(mistake: str, mine: Path):
     mine.write_text(written)
     with pytest.raises(UserError, match=told):
         create(f"{mine}{kind}", Shape(64, 4, 16))
+
+
+ONE = """
+from gnomon.encoding import Encoding
+from gnomon.encodings.rope import Rope
+
+
+class Mine(Encoding):
+    pass
+"""
+
+
+def test_what_a_file_imports_is_not_its_own(mine: Path):
+    """`from gnomon.encodings.rope import Rope` makes no encoding of the file."""
+    mine.write_text(ONE)
+    assert type(create(str(mine), Shape(64, 4, 16))).__name__ == "Mine"
+    mine.write_text(ONE + "\n\nclass Other(Mine):\n    pass\n")
+    with pytest.raises(OptionError) as error:
+        create(str(mine), Shape(64, 4, 16))
+    assert error.value.allowed == f"{mine}:Mine, {mine}:Other"
+    with pytest.raises(OptionError, match="no encoding defined there"):
+        create(f"{mine}:Rope", Shape(64, 4, 16))
+
+
+def test_a_file_without_an_encoding_of_its_own(mine: Path):
+    mine.write_text("from gnomon.encodings.rope import Rope\n")
+    with pytest.raises(OptionError, match="no encoding of its own"):
+        create(str(mine), Shape(64, 4, 16))
+
+
+def test_a_constructor_that_asks_for_more_than_sizes(mine: Path):
+    mine.write_text(ONE.replace("pass", "def __init__(self, heads, steepness):\n        super().__init__()"))
+    with pytest.raises(OptionError, match="steepness"):
+        build.encoding(Experiment(str(mine)))
 
 
 def test_a_file_that_is_not_there(tmp_path: Path):

@@ -94,3 +94,16 @@ def test_every_encoding_says_what_it_is(name):
     assert kind.__mro__[1] is encodings.Encoding, "an encoding inherits from Encoding only"
     for options in kind.variants:
         create(name, SHAPE, **options)
+
+
+class _Sloped(encodings.Encoding):
+    def __init__(self, heads: int, slope, cap: float = 1.0):
+        super().__init__()
+        self.slope, self.cap = slope, cap
+
+
+def test_an_option_without_a_default_is_asked_for():
+    with pytest.raises(OptionError) as error:
+        build(_Sloped, SHAPE)
+    assert "slope" in error.value.asked and "slope" in error.value.do and error.value.allowed == "slope, cap"
+    assert build(_Sloped, SHAPE, slope=(2, 3)).slope == (2, 3)
