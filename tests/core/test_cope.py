@@ -1,5 +1,7 @@
 """CoPE: what is counted, in which order, which backends can, and what is refused."""
 
+import math
+
 import pytest
 import torch
 
@@ -8,6 +10,8 @@ from gnomon.encoding import Property
 from gnomon.encodings.cope import Cope
 from gnomon.errors import BackendError, OptionError
 from gnomon.kv_cache import Cache
+from gnomon.laws import LAWS, cases, judge
+from gnomon.laws.mutants import cope as mutants
 from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
 from gnomon.positions import Positions, packed, sequence
 from tests.core.common import HEAD_DIM, HEADS, WIDTH, gap, heads, make, model, normal, tokens, weigh
@@ -43,6 +47,89 @@ def test_order_is_that_of_turns():
     coords = torch.zeros(1, 5, 1, dtype=torch.float64)
     pos = Positions(coords, index=10 * order[None])
     assert gap(counted(gates[order][:, order].tolist(), pos, pos), plain[order][:, order]) < 1e-15
+
+
+def plainly(encoding, q, k, v, q_pos, k_pos, mask):
+    """CoPE's attention with a loop over the keys between, one pair at a time, in Python's numbers."""
+    rows, count, n, d = q.shape
+    group, out = count // k.shape[1], torch.zeros_like(q)
+    table, scale = encoding.weight.tolist(), d**-0.5
+    q_turns, k_turns, q_placed, k_placed, q_documents, k_documents = (
+        field.expand(rows, -1).tolist()
+        for field in (q_pos.turns(), k_pos.turns(), q_pos.has_place(), k_pos.has_place(), q_pos.segments(),
+                      k_pos.segments())
+    )  # fmt: skip
+    for b, h, i in ((b, h, i) for b in range(rows) for h in range(count) for i in range(n)):
+        mine, now, query, keys = q_documents[b][i], q_turns[b][i], q[b, h, i].tolist(), k[b, h // group].tolist()
+        product = [sum(x * y for x, y in zip(query, key, strict=True)) for key in keys]
+        seen = [
+            j
+            for j, turn in enumerate(k_turns[b])
+            if mine >= 0
+            and k_documents[b][j] == mine
+            and (not mask.causal or turn <= now)
+            and (mask.window is None or abs(turn - now) < mask.window)
+        ]
+        weights = {}
+        for j in seen:
+            first, last = sorted((k_turns[b][j], now))
+            between = [t for t in seen if first <= k_turns[b][t] <= last and k_placed[b][t]]
+            p = min(sum(1 / (1 + math.exp(-scale * product[t])) for t in between), len(table) - 1)
+            m = math.floor(p)
+            here = [(1 - (p - m)) * e + (p - m) * f for e, f in zip(table[m], table[math.ceil(p)], strict=True)]
+            term = sum(x * e for x, e in zip(query, here, strict=True)) * (scale if encoding.divided else 1)
+            weights[j] = math.exp(scale * product[j] + term * (q_placed[b][i] and k_placed[b][j]))
+        for j, weight in weights.items():
+            out[b, h, i] += weight / sum(weights.values()) * v[b, h // group, j]
+    return out
+
+
+def scattered(n: int) -> Positions:
+    """Coordinates, turns, documents, padding and places at random, in two rows."""
+    g = torch.Generator().manual_seed(3)
+    index = torch.stack([torch.randperm(20, generator=g)[:n] for _ in range(2)])
+    return Positions(
+        100 * torch.randn(2, n, 1, generator=g, dtype=torch.float64),
+        index=index,
+        segment=torch.randint(-1, 2, (2, n), generator=g),
+        placed=torch.rand(2, n, generator=g) > 0.2,
+    )
+
+
+LAYOUTS = {
+    "in order": sequence(8),
+    "late": sequence(8, 5),
+    "documents": packed([3, 5]),
+    "scattered": scattered(8),
+    "turns": Positions(torch.zeros(1, 8, 1, dtype=torch.float64), index=torch.tensor([[7, 0, 40, 3, 2, 9, 8, 1]])),
+}
+MASKS = {"causal": CAUSAL, "bidirectional": BIDIRECTIONAL, "window": Mask(window=3), "both sides": Mask(False, 4)}
+
+
+@pytest.mark.parametrize("options", [{}, {"max_positions": 3, "divided": False}], ids=str)
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_plain_form(layout, mask, options):
+    """The formula once more, a loop over the keys between in the order of turns: running sums must give the same."""
+    encoding, pos, (q, k, v) = weigh(Cope(HEAD_DIM, **options).double()), LAYOUTS[layout], heads(8)
+    expected = plainly(encoding, q, k, v, pos, pos, mask)
+    assert gap(attend(q, k, v, encoding, pos, mask=mask), expected) < 1e-12
+    late = pos.tokens(5, 8)
+    found = attend(q[:, :, 5:], k, v, encoding, late, pos, mask=mask)
+    assert gap(found, expected[:, :, 5:]) < 1e-12
+
+
+@pytest.mark.parametrize("mutant", mutants.MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_plain_form_sees_every_mutant(mutant):
+    encoding, pos, (q, k, v) = mutant.case.make(), LAYOUTS["scattered"], heads(8)
+    expected = plainly(encoding, q, k, v, pos, pos, CAUSAL)
+    assert gap(attend(q, k, v, encoding, pos), expected) > 1e-3
+
+
+def test_it_has_no_lowering_to_be_held_to():
+    for case in cases(["cope"]):
+        assert judge(LAWS["lowering"], case).verdict == "not applicable"
+    assert judge(LAWS["lowering"], cases(["rope"])[0]).verdict == "holds"
 
 
 def test_the_future_is_masked_before_the_gate():

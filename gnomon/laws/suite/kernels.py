@@ -6,7 +6,7 @@ import torch
 
 from gnomon.attention import attend
 from gnomon.backends import Flex, Reference
-from gnomon.encoding import Property
+from gnomon.encoding import Encoding, Property
 from gnomon.laws.case import KV_HEADS, SHAPE, TOKENS, Case, gap
 from gnomon.laws.law import Outcome
 from gnomon.positions import Positions
@@ -15,6 +15,8 @@ from gnomon.positions import Positions
 def lowering(case: Case) -> Outcome:
     """The lowering gives the numbers of the definition, at random and at even positions."""
     encoding = case.make()
+    if Property.CONTEXTUAL in encoding.properties and type(encoding).embed is Encoding.embed:
+        return Outcome(0.0, reason="it has no lowering")
     x, errors = case.inputs(), []
     for pos in _layouts(case):
         errors.append(gap(encoding.embed(x, pos), x + encoding.absolute(pos)))
