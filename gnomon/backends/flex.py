@@ -96,7 +96,9 @@ class Flex(Backend):
             content = _padded(raw[0], plan.q_room), _padded(raw[1], plan.k_room)
             bias = pairs.pointwise(plan.encoding.bias(*content, plan.q_pos, plan.k_pos))
             pair = pairs.placed(bias, plan.q_pos, plan.k_pos)
-        score_mod = None if pair is None else lambda score, b, h, i, j: score + pair(b, h, i, j).to(score.dtype)
+        # A kernel's logits are float32 whatever its inputs are; penalties of far keys would overflow 16 bits.
+        wide = torch.promote_types(q.dtype, torch.float32)
+        score_mod = None if pair is None else lambda score, b, h, i, j: score + pair(b, h, i, j).to(wide)
         kernel = _compiled(dynamic=None if q.is_cuda else False) if self.compiled else _uncompiled
         out = kernel(
             q, k, v, score_mod=score_mod, block_mask=plan.block_mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1]

@@ -63,8 +63,8 @@ class Sdpa(Backend):
         plan = replace(plan, allowed=_allowed(plan))
         if bias is None:
             return plan
-        bias = _dense(plan, pairs.placed(bias, q_pos, k_pos)).to(dtype)
-        return replace(plan, bias=_masked(bias, plan.allowed))
+        bias = _masked(_dense(plan, pairs.placed(bias, q_pos, k_pos)), plan.allowed)
+        return replace(plan, bias=_from_the_least(bias, dtype).to(dtype))
 
     def attend(
         self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
@@ -137,6 +137,17 @@ def _allowed(plan: _Plan) -> Tensor | None:
 
 def _masked(bias: Tensor, allowed: Tensor | None) -> Tensor:
     return bias if allowed is None else torch.where(allowed, bias, -torch.inf)
+
+
+def _from_the_least(bias: Tensor, dtype: torch.dtype) -> Tensor:
+    """Each query's biases counted from its largest, which softmax does not see, where they are to fit 16 bits.
+
+    To a query far from every key the penalties of ALiBi would merge there, and past 65504 hide all of them.
+    """
+    if dtype.itemsize > 2 or not bias.shape[-1]:
+        return bias
+    least = bias.detach().amax(dim=-1, keepdim=True)
+    return bias - torch.where(least.isinf(), 0.0, least)
 
 
 def _even(encoding: Encoding, q_pos: Positions, k_pos: Positions) -> bool:

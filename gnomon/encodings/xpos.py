@@ -12,8 +12,8 @@ from gnomon.encodings.rotation import Pairing, is_pairing, turn
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
 
-FLOAT32 = 80.0
-"""The largest exponent of e that a factor may have: float32 ends at 88, and queries are larger than 1."""
+FLOAT32, FLOAT16 = 80.0, 8.0
+"""The largest exponents of e that a factor may have: float32 ends at 88, float16 at 11, and queries exceed 1."""
 
 
 class XPos(Encoding):
@@ -27,10 +27,11 @@ class XPos(Encoding):
     Shapes: cos and sin `[rows, 1, n, d/2]`, one pair of tables for queries and one for keys. Positions: real numbers
     from 0 to `longest` - 1 on one axis; a token without a place is left alone. Cost: as RoPE.
     Range: queries are multiplied by zeta_m^{(p - c) / S} and keys by zeta_m^{-(p - c) / S}, c = (longest - 1) / 2: one
-    constant for all that ever meet, cached or not. With gamma 0.4 and S 512 these factors leave the range of float16
-    where `longest` exceeds 9064, and that of float32 past 65,000, which is refused.
+    constant for all that ever meet, cached or not. With gamma 0.4 and S 512 that is refused past a `longest` of 6500 in
+    float16, where factors end at 9064, and past 65,000 in any precision.
     Causal only: to the left of the diagonal the factor fades, to the right of it it explodes.
-    Errors: PositionError outside 0 .. longest - 1; OptionError for a mask that shows later tokens.
+    Errors: PositionError outside 0 .. longest - 1; OptionError for a mask that shows later tokens, or a range that
+    float16 cannot hold.
     Differs: published code takes c as half the current length, which is right only where all keys are made anew at
     each step. Fractional distances are as good as whole ones.
     Use: where rope should forget: far pairs are damped by a factor for each frequency, which softens what happens
@@ -51,7 +52,7 @@ class XPos(Encoding):
 }"""
 
     causal = True
-    variants = ({"pairing": "half"}, {"scale_base": 64.0, "gamma": 0.3, "theta": 100.0, "longest": 1024})
+    variants = ({"pairing": "half"}, {"scale_base": 64.0, "gamma": 0.3, "theta": 100.0, "longest": 512})
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class XPos(Encoding):
                 given=f"theta={theta}, scale_base={scale_base}, gamma={gamma}",
                 allowed="theta > 1, scale_base > 0, gamma > 0",
             )
-        furthest = 1 + 2 * FLOAT32 * scale_base / math.log((1 + gamma) / gamma)
+        furthest = _furthest(FLOAT32, scale_base, gamma)
         if not 1 <= longest <= furthest:
             raise OptionError(
                 "xpos multiplies by powers that float32 has to hold",
@@ -122,7 +123,25 @@ class XPos(Encoding):
         return tuple(table[:, None].to(dtype) for table in (cos * grown, sin * grown, cos / grown, sin / grown))
 
     def query(self, q: Float[Tensor, "b h i d"], prepared: tuple[Tensor, ...]) -> Float[Tensor, "b h i wide"]:
+        self._holds(q.dtype)
         return turn(q, *prepared[:2], self.pairing)
 
     def key(self, k: Float[Tensor, "b g j d"], prepared: tuple[Tensor, ...]) -> Float[Tensor, "b g j wide"]:
+        self._holds(k.dtype)
         return turn(k, *prepared[2:], self.pairing)
+
+    def _holds(self, dtype: torch.dtype) -> None:
+        """OptionError where keys at the end of the range would be infinite in float16."""
+        furthest = _furthest(FLOAT16, self.scale_base, self.gamma)
+        if dtype == torch.float16 and self.longest > furthest:
+            raise OptionError(
+                "xpos multiplies by powers that float16 has to hold",
+                given=f"longest={self.longest}",
+                allowed=f"1 to {math.floor(furthest)} with scale_base={self.scale_base:g} and gamma={self.gamma:g}",
+                do="use bfloat16 or float32, or raise scale_base for a slower decay",
+            )
+
+
+def _furthest(exponent: float, scale_base: float, gamma: float) -> float:
+    """The largest range whose factors, at either end of it, are at most `e^exponent`."""
+    return 1 + 2 * exponent * scale_base / math.log((1 + gamma) / gamma)

@@ -196,7 +196,7 @@ def test_a_bias_of_16_bits_is_of_the_right_row(variant, dtype, half_unit):
     """At every distance up to 600, before the bias is added to anything: its own rounded weights, rounded once more."""
     name, options = variant
     low = weigh(make(name, causal=False, **options)).to(dtype)
-    far = min(600, int(low.domain.highest))
+    far = int(min(600, low.domain.highest))
     if low.domain.axes not in (None, 1):
         pytest.skip("on a line")
     exact, q_pos, k_pos = copy.deepcopy(low).double(), sequence(1, far), sequence(far + 1)

@@ -126,17 +126,6 @@ def test_a_model_built_without_memory_can_be_initialised(variant):
 
 
 @EVERY
-def test_sizes_can_be_worked_out_without_memory(variant):
-    """A forward pass on the meta device, where no number can be looked at."""
-    name, options = variant
-    with torch.device("meta"):
-        net = Transformer(VOCABULARY, 48, 2, 6, make(name, **options), kv_heads=3)
-        token = torch.empty(2, TOKENS, dtype=torch.int64)
-    pos = far(net.blocks[0].attention.encoding).to("meta")
-    assert net(token, pos).shape == (2, TOKENS, VOCABULARY)
-
-
-@EVERY
 def test_earlier_calls_leave_no_trace(variant):
     """Longer and shorter, 16 bits and 64, an offset and none, under autocast; then the same as a fresh encoding."""
     used, fresh = encoding_of(variant), encoding_of(variant)

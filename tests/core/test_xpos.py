@@ -44,6 +44,18 @@ def test_options_of_xpos_that_make_no_sense(options):
         XPos(7)
 
 
+def test_float16_holds_a_shorter_range():
+    """Keys at its end would be infinite, and logits nan; bfloat16 reaches as far as float32."""
+    xpos = make("xpos", scale_base=64.0, longest=1150)
+    with pytest.raises(OptionError, match="float16") as error:
+        attend(*heads(5, dtype=torch.float16), xpos)
+    assert "1 to 818" in error.value.allowed and error.value.do
+    for dtype, longest in ((torch.bfloat16, 1150), (torch.float16, 818)):
+        xpos = make("xpos", scale_base=64.0, longest=longest)
+        for start in (0, longest - 5):
+            assert torch.isfinite(attend(*heads(5, dtype=dtype), xpos, sequence(5, start))).all()
+
+
 def test_far_keys_fade():
     """Where queries and keys are alike, a logit is smaller the farther away the key is, but for the turning."""
     one = torch.zeros(1, 1, 200, 4, dtype=torch.float64)
