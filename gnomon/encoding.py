@@ -3,7 +3,9 @@
 logit_ij = scale <Q(q_i, p_i), K(k_j, p_j)> + bias_h(i, j)        out_i = sum_j softmax_ij V(v_j, p_i, p_j)
 """
 
+import copy
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any
@@ -103,14 +105,23 @@ class Encoding(nn.Module):
     """What to do about a position that it does not take."""
     causal: bool | None = None
     """True: it reads the past only, and refuses a mask that shows more."""
+    per_layer: bool = False
+    """Whether each layer has parameters of its own, drawn anew."""
     memory: int = 0
     """Tokens of earlier segments that a model under this encoding reads besides its own, in training too."""
+
+    _owner: "tuple[Encoding, ...]" = ()
+    """The encoding it is a copy of, where they share modules; in a tuple, so that it is no part of this one."""
 
     def __init__(self):
         super().__init__()
 
     def reset_parameters(self) -> None:
         """Draw the initial values of the encoding's own parameters; an encoding without any has nothing to do."""
+
+    def reset_layer(self) -> None:
+        """Draw the initial values of what a layer does not share with others: everything, unless `copies` keep some."""
+        self.reset_parameters()
 
     @property
     def sites(self) -> list[str]:
@@ -177,19 +188,34 @@ class Encoding(nn.Module):
 
     @property
     def owner(self) -> "Encoding":
-        """The encoding whose `prepare`, `draw` and `auxiliary` serve this one: itself, unless layers share tables."""
-        return self
+        """The encoding whose `prepare`, `draw` and `auxiliary` serve this one: itself, unless layers share modules."""
+        return self._owner[0] if self._owner else self
 
     def layers(self, count: int) -> "list[Encoding]":
-        """One encoding a layer: the same object for all of them, unless each layer has tables of its own."""
-        return [self] * count
+        """One encoding a layer: the same object for all of them, unless each layer has parameters of its own."""
+        return self.copies(count) if self.per_layer else [self] * count
+
+    def copies(self, count: int, keep: Iterable[nn.Module] = ()) -> "list[Encoding]":
+        """This encoding and others like it, `count` in all, each with initial values of its own (`reset_layer`).
+
+        Where all share the modules in `keep`, what is prepared from those serves all: this one is the others' owner.
+        """
+        keep = [*keep]
+        others = [copy.deepcopy(self, {id(one): one for one in (*keep, *self._owner)}) for _ in range(count - 1)]
+        for other in others:
+            other._owner = (self.owner,) if keep else ()
+            other.reset_layer()
+        return [self, *others][:count]
 
     def scale(self, head_dim: int) -> float:
         """What multiplies `<q, k>`: `1 / sqrt(d)` with the head width before any widening."""
         return head_dim**-0.5
 
-    def draw(self, pos: Positions, generator: torch.Generator) -> Positions:
-        """The positions to train on where the text lies at `pos`: those, unless training moves them at random."""
+    def draw(self, pos: Positions, generator: torch.Generator, rows: int = 1) -> Positions:
+        """The positions to train a batch of `rows` on where its text lies at `pos`: those, unless they are moved.
+
+        One row for all, or as many as the batch has.
+        """
         return pos
 
     def auxiliary(self, pos: Positions, generator: torch.Generator) -> Tensor | float:

@@ -28,8 +28,9 @@ class Chain(Encoding):
 
     The order is that of turns, whatever the positions; each document begins anew; padding and tokens without a place
     are passed over. A token follows the last one whose turn is before its own, so queries that are no keys have states.
-    Only steps are seen: moving a document changes nothing. What came before is part of every state: a cache that
-    drops tokens, or a memory, begins the chain anew at the oldest token it holds.
+    Only steps are seen: moving a document changes nothing. What came before is part of every state, so a cache that
+    has forgotten tokens (`WindowCache`) is refused; in one that counts anew (`SinkCache`), and with a `Memory`, the
+    chain runs over the tokens held, from the oldest.
 
     Shapes: e `[rows, n, 2 m]`, m = `channels`; start, rest `[2 m]`, start (1, 0) in each channel, rest 0; A
     N(0, 1), B N(0, 0.02), c = f = 0; M `[h, 2 m, 2 m]` N(0, 0.02). Positions: real numbers on one axis.

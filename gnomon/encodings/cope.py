@@ -1,7 +1,5 @@
 """CoPE: a token's distance is counted by what lies between, each token as far as the query wants it counted."""
 
-import copy
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -48,6 +46,7 @@ class Cope(Encoding):
   archivePrefix = {arXiv}
 }"""
 
+    per_layer = True
     variants = ({"max_positions": 4, "divided": False},)
     properties = Property.TRANSLATION_INVARIANT | Property.CONTINUOUS | Property.CACHEABLE | Property.CONTEXTUAL
     domain = Domain(axes=None)
@@ -62,12 +61,6 @@ class Cope(Encoding):
 
     def reset_parameters(self) -> None:
         nn.init.zeros_(self.weight)
-
-    def layers(self, count: int) -> list[Encoding]:
-        own = [copy.deepcopy(self) for _ in range(1, count)]
-        for layer in own:
-            layer.reset_parameters()
-        return [self, *own]
 
     def score(
         self,

@@ -1,6 +1,5 @@
 """DeBERTa's disentangled attention: content looks at relative positions, and relative positions look at content."""
 
-import copy
 from typing import Literal, get_args
 
 import torch
@@ -102,7 +101,6 @@ class Deberta(Encoding):
         self.span, self.buckets, self.terms = span, buckets, terms
         self.size = span if buckets is None else buckets
         self.shared = False
-        self._owner: tuple[Encoding, ...] = ()
         self.table = _Table(2 * self.size, width, norm)
         self.position_key = None if terms == "p2c" else nn.Linear(width, heads * head_dim, bias=False)
         self.position_query = None if terms == "c2p" else nn.Linear(width, heads * head_dim)
@@ -110,9 +108,9 @@ class Deberta(Encoding):
 
     def reset_parameters(self) -> None:
         self.table.reset_parameters()
-        self._reset_projections()
+        self.reset_layer()
 
-    def _reset_projections(self) -> None:
+    def reset_layer(self) -> None:
         """Initial values of this layer's own projections; shared ones belong to somebody else."""
         for linear in (self.position_key, self.position_query):
             if linear is not None and not self.shared:
@@ -120,17 +118,9 @@ class Deberta(Encoding):
                 if linear.bias is not None:
                     nn.init.zeros_(linear.bias)
 
-    @property
-    def owner(self) -> Encoding:
-        return self._owner[0] if self._owner else self
-
     def layers(self, count: int) -> list[Encoding]:
         """One object a layer, with projections of its own; the table is the same object in all of them."""
-        others = [copy.deepcopy(self, {id(self.table): self.table}) for _ in range(count - 1)]
-        for other in others:
-            other._owner = (self,)
-            other._reset_projections()
-        return [self, *others]
+        return self.copies(count, keep=(self.table,))
 
     def share(self, query: nn.Linear, key: nn.Linear) -> None:
         """Project positions with the layer's own projections of queries and keys, as versions 2 and 3 do."""

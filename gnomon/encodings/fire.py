@@ -1,7 +1,5 @@
 """FIRE: a small network of the relative distance, progressively interpolated to any length."""
 
-import copy
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -28,9 +26,9 @@ class Fire(Encoding):
 
     Shapes: hidden `[m, 1]` and `[m]`, out `[h, m]` and `[h]`, initialised as torch's Linear, c = 0.1 and mu = 1 as
     released, L_0 = `start` = 512. Positions: real numbers on one axis, negative ones too. Each layer has a network of
-    its own; `shared` gives all layers one, the paper's FIRE-S.
+    its own; not `per_layer` they share one, the paper's FIRE-S.
     Cost: m (h + 2) + h + 2 parameters a layer; m h multiplications for each pair and layer, once per forward pass
-    with `shared`; m numbers for each pair are kept for gradients.
+    if they share it; m numbers for each pair are kept for gradients.
     Where it differs: psi and the ratio are formed in float64. Without a causal mask the paper says nothing; there the
     normaliser is max(p_i, p_j, |mu| L_0), the later of both ends, with which the ratio stays in [0, 1] and the bias
     symmetric.
@@ -53,11 +51,11 @@ class Fire(Encoding):
   archivePrefix = {arXiv}
 }"""
 
-    variants = ({"shared": True, "start": 16.0, "units": 5},)
+    variants = ({"per_layer": False, "start": 16.0, "units": 5},)
     properties = Property.CONTINUOUS | Property.CACHEABLE | Property.CONTENT_FREE
     domain = Domain()
 
-    def __init__(self, heads: int, causal: bool = True, units: int = 32, start: float = 512.0, shared: bool = False):
+    def __init__(self, heads: int, causal: bool = True, units: int = 32, start: float = 512.0, per_layer: bool = True):
         super().__init__()
         if heads < 1 or units < 1:
             raise OptionError(
@@ -65,7 +63,8 @@ class Fire(Encoding):
             )
         if not 0 < start < float("inf"):
             raise OptionError("FIRE stretches from a position on", given=f"start={start}", allowed="above 0")
-        self.heads, self.causal, self.units, self.start, self.shared = heads, causal, units, float(start), shared
+        self.heads, self.causal, self.per_layer = heads, causal, per_layer
+        self.units, self.start = units, float(start)
         self.hidden, self.out = nn.Linear(1, units), nn.Linear(units, heads)
         self.c, self.mu = nn.Parameter(torch.empty(())), nn.Parameter(torch.empty(()))
         self.reset_parameters()
@@ -75,14 +74,6 @@ class Fire(Encoding):
         self.out.reset_parameters()
         nn.init.constant_(self.c, 0.1)
         nn.init.constant_(self.mu, 1.0)
-
-    def layers(self, count: int) -> list[Encoding]:
-        if self.shared:
-            return [self] * count
-        own = [copy.deepcopy(self) for _ in range(1, count)]
-        for layer in own:
-            layer.reset_parameters()
-        return [self, *own]
 
     def score(
         self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions

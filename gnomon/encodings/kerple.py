@@ -27,7 +27,7 @@ class Kerple(Encoding):
     the kernels are functions anyway (on several axes the Euclidean one). `log` is the paper's best.
 
     Shapes: a and p `[h]`, both positive, drawn from U(0, 1) and U(0, 2) as released. Positions: any real numbers on any
-    number of axes; a token without a place has no penalty. Shared by all layers, as released.
+    number of axes; a token without a place has no penalty. Shared by all layers, as released, unless `per_layer`.
     Cost: 2 h parameters; a logarithm or a power for each pair, in float64, once per forward pass.
     Where it differs: the released code clamps the parameters themselves at each forward, to 0.01 and above (and p of
     `power` to 2): a write that a compiled or a sharded model cannot make, and no gradient comes back from the bound.
@@ -52,17 +52,17 @@ class Kerple(Encoding):
   archivePrefix = {arXiv}
 }"""
 
-    variants = ({"kernel": "power"},)
+    variants = ({"kernel": "power", "per_layer": True},)
     properties = Property.TRANSLATION_INVARIANT | Property.CONTINUOUS | Property.CACHEABLE | Property.CONTENT_FREE
     domain = Domain(axes=None)
 
-    def __init__(self, heads: int, kernel: Kernel = "log"):
+    def __init__(self, heads: int, kernel: Kernel = "log", per_layer: bool = False):
         super().__init__()
         if heads < 1:
             raise OptionError("KERPLE needs heads", given=heads, allowed="1 or more")
         if kernel not in get_args(Kernel):
             raise OptionError("KERPLE has two kernels", given=kernel, allowed=", ".join(get_args(Kernel)))
-        self.heads, self.kernel = heads, kernel
+        self.heads, self.kernel, self.per_layer = heads, kernel, per_layer
         self.raw_a, self.raw_p = nn.Parameter(torch.empty(heads)), nn.Parameter(torch.empty(heads))
         self.reset_parameters()
 

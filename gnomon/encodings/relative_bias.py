@@ -23,8 +23,8 @@ class RelativeBias(Encoding):
     Shapes: B `[h, 2 clip + 1]`, or `[h, (2R + 1)(2C + 1)]` with rows before columns, the most negative differences
     first: the transpose of Swin's `relative_position_bias_table`. Initialised N(0, 0.02) as in Swin.
     Positions: whole numbers of any size on one axis or two; a token without a place (a class token) has no bias, where
-    BEiT has three numbers of its own. Shared by all layers, as `use_shared_relative_position_bias` does in BEiT; Swin
-    has a table in each layer: give a model a list of encodings.
+    BEiT has three numbers of its own. Shared by all layers, as `use_shared_relative_position_bias` does in BEiT; with
+    `per_layer` each layer has a table of its own, as in Swin.
     Cost: (2R + 1)(2C + 1) h parameters; a gather for each pair, once per forward pass.
     Errors: OptionError for `rows` or `columns` on a line; PositionError between whole numbers or for other axes.
     Use: on image windows of one size, or short lines: one number for each difference of row and column.
@@ -44,11 +44,19 @@ class RelativeBias(Encoding):
   archivePrefix = {arXiv}
 }"""
 
-    variants = ({"clip": 4}, {"axes": 2, "clip": 3}, {"axes": 2, "rows": 2, "columns": 5})
+    variants = ({"clip": 4, "per_layer": True}, {"axes": 2, "clip": 3}, {"axes": 2, "rows": 2, "columns": 5})
     properties = Property.TRANSLATION_INVARIANT | Property.CACHEABLE | Property.CONTENT_FREE
     beyond_domain = "give whole positions (count in a smaller unit), or choose a continuous encoding: rope, alibi"
 
-    def __init__(self, heads: int, axes: int = 1, clip: int = 16, rows: int | None = None, columns: int | None = None):
+    def __init__(
+        self,
+        heads: int,
+        axes: int = 1,
+        clip: int = 16,
+        rows: int | None = None,
+        columns: int | None = None,
+        per_layer: bool = False,
+    ):
         super().__init__()
         if axes not in (1, 2):
             raise OptionError("a relative bias lies on a line or a grid", given=f"axes={axes}", allowed="1, 2")
@@ -65,7 +73,7 @@ class RelativeBias(Encoding):
                 given=f"clip={clip}" if axes == 1 else f"rows={limits[0]}, columns={limits[1]}",
                 allowed="0 or more, and one of them 1 or more",
             )
-        self.heads, self.axes, self.limits = heads, axes, limits
+        self.heads, self.axes, self.limits, self.per_layer = heads, axes, limits, per_layer
         entries = 1
         for limit in limits:
             entries *= 2 * limit + 1

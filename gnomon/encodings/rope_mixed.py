@@ -1,6 +1,5 @@
 """RoPE-Mixed: rotary positions on a grid whose frequencies are learned, for each head in any direction."""
 
-import copy
 import math
 
 import torch
@@ -47,6 +46,7 @@ class RopeMixed(Encoding):
   archivePrefix = {arXiv}
 }"""
 
+    per_layer = True
     variants = ({"axes": 2}, {"axes": 2, "pairing": "half", "theta": 100.0})
 
     def __init__(self, heads: int, head_dim: int, theta: float = 10.0, pairing: Pairing = "interleaved", axes: int = 1):
@@ -80,13 +80,6 @@ class RopeMixed(Encoding):
     @property
     def domain(self) -> Domain:
         return Domain(axes=self.axes)
-
-    def layers(self, count: int) -> list[Encoding]:
-        """Frequencies of its own in each layer."""
-        others = [copy.deepcopy(self) for _ in range(count - 1)]
-        for other in others:
-            other.reset_parameters()
-        return [self, *others][:count]
 
     def score(
         self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions

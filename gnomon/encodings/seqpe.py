@@ -1,6 +1,5 @@
 """SeqPE: a position is read digit by digit by a small Transformer, and what is read meets in the logits."""
 
-import copy
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -128,11 +127,13 @@ class SeqPE(Encoding):
             width, digits, axes, encoder_width, encoder_heads, encoder_depth, bidirectional, dropout
         )
         self.project = None if self.projection == "none" else nn.Linear(width, 2 * width)
-        self._owner: tuple[SeqPE, ...] = ()
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         self.reader.reset_parameters()
+        self.reset_layer()
+
+    def reset_layer(self) -> None:
         if self.project is not None:
             initial(self.project)
 
@@ -144,20 +145,9 @@ class SeqPE(Encoding):
     def sites(self) -> list[str]:
         return [SITES["embed" if self.form == "input" else "query"]]
 
-    @property
-    def owner(self) -> Encoding:
-        return self._owner[0] if self._owner else self
-
     def layers(self, count: int) -> list[Encoding]:
-        return [self] * count if self.projection != "layer" else [self, *(self._another() for _ in range(count - 1))]
-
-    def _another(self) -> "SeqPE":
-        """Another layer: the same reader, and a projection of its own."""
-        other, held = copy.copy(self), self.project.weight
-        project = nn.Linear(held.shape[1], held.shape[0], device=held.device, dtype=held.dtype)
-        initial(project)
-        other._modules, other._owner = self._modules | {"project": project}, (self,)
-        return other
+        """The same reader for all; under `layer`, each with a projection of its own."""
+        return self.copies(count, keep=(self.reader,)) if self.projection == "layer" else [self] * count
 
     # The definition.
 

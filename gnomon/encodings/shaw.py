@@ -1,6 +1,5 @@
 """Relative position representations (Shaw): a learned vector for each clipped distance, added to keys and values."""
 
-import copy
 from typing import Literal, get_args
 
 import torch
@@ -31,7 +30,7 @@ class Shaw(Encoding):
 
     Shapes: w^K, w^V `[1 or h, left + right + 1, d]`, row 0 the farthest past; E `[1 or h, 2M - 1, d]`, row 0 the
     farthest future. One table serves all heads unless `per_head`; each layer has its own unless not `per_layer`.
-    Initial values N(0, 1/d) as in Tensor2Tensor (the paper names none); E N(0, 0.02) as in BERT.
+    Initial values N(0, 1/d), so that a vector has length 1 (the paper names none); E N(0, 0.02) as in BERT.
     Positions: whole numbers on one axis, of any size; there is no vector between two distances. The BERT forms take
     0 .. M - 1. Under a causal mask the rows of the future are never trained.
     Cost: 2 (left + right + 1) d parameters a layer. Keys take a product with the table and a gather for each pair.
@@ -117,14 +116,6 @@ class Shaw(Encoding):
     def reset_parameters(self) -> None:
         for table in self.parameters():
             nn.init.normal_(table, std=self.head_dim**-0.5 if self.form == "shaw" else 0.02)
-
-    def layers(self, count: int) -> list[Encoding]:
-        if not self.per_layer:
-            return super().layers(count)
-        others = [copy.deepcopy(self) for _ in range(count - 1)]
-        for layer in others:
-            layer.reset_parameters()
-        return [self, *others][:count]
 
     @property
     def domain(self) -> Domain:

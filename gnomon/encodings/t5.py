@@ -22,8 +22,8 @@ class T5(Encoding):
     exact near by, logarithmic up to D = `max_distance`, one bucket for all that is farther.
 
     Shapes: B `[buckets, h]`, initialised N(0, 0.05). Positions: real numbers on one axis; between whole distances the
-    bias is constant, so it is not continuous. Shared by all layers, as released. Cost: buckets x h parameters; a
-    gather for each pair. Cross-attention has no bias: give it no encoding.
+    bias is constant, so it is not continuous. Shared by all layers, as released; with `per_layer` each has its own, as
+    in UMT5. Cost: buckets x h parameters; a gather for each pair. Cross-attention has no bias: give it no encoding.
     Errors: OptionError where the buckets leave nothing to be exact or logarithmic.
     Use: as a default for encoders and decoders of moderate length: cheap, content-free, and distances past
     `max_distance` are all one bucket.
@@ -45,11 +45,13 @@ class T5(Encoding):
   archivePrefix = {arXiv}
 }"""
 
-    variants = ({"buckets": 8, "max_distance": 20},)
+    variants = ({"buckets": 8, "max_distance": 20, "per_layer": True},)
     properties = Property.TRANSLATION_INVARIANT | Property.CACHEABLE | Property.CONTENT_FREE
     domain = Domain()
 
-    def __init__(self, heads: int, causal: bool = True, buckets: int = 32, max_distance: int = 128):
+    def __init__(
+        self, heads: int, causal: bool = True, buckets: int = 32, max_distance: int = 128, per_layer: bool = False
+    ):
         super().__init__()
         side = buckets if causal else buckets // 2
         if side < 2 or (not causal and buckets % 2):
@@ -62,7 +64,7 @@ class T5(Encoding):
             raise OptionError(
                 "max_distance lies inside the exact buckets", given=max_distance, allowed=f"more than {side // 2}"
             )
-        self.heads = heads
+        self.heads, self.per_layer = heads, per_layer
         self.causal, self.buckets, self.max_distance = causal, buckets, max_distance
         self.weight = nn.Parameter(torch.empty(buckets, heads))
         self.reset_parameters()

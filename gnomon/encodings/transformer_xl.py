@@ -1,7 +1,5 @@
 """Transformer-XL's relative positions: a sinusoid of each distance, two vectors in place of the query's position."""
 
-import copy
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -85,7 +83,6 @@ class TransformerXL(Encoding):
             )
         self.width, self.heads, self.head_dim = width, heads, head_dim
         self.memory, self.clamp_len, self.untied = mem_len, clamp_len, untied
-        self._owner: tuple[Encoding, ...] = ()
         self.biases = _Biases(heads, head_dim)
         self.weight = nn.Parameter(torch.empty(heads * head_dim, width))
         self.reset_parameters()
@@ -94,20 +91,14 @@ class TransformerXL(Encoding):
         self.biases.reset_parameters()
         nn.init.normal_(self.weight, std=self.width**-0.5)
 
-    @property
-    def owner(self) -> Encoding:
-        return self._owner[0] if self._owner else self
+    def reset_layer(self) -> None:
+        if self.untied:
+            self.biases.reset_parameters()
+        nn.init.normal_(self.weight, std=self.width**-0.5)
 
     def layers(self, count: int) -> list[Encoding]:
         """One object a layer, with its own W; u and v are the same objects in all of them unless `untied`."""
-        shared = {} if self.untied else {id(self.biases): self.biases}
-        others = [copy.deepcopy(self, dict(shared)) for _ in range(count - 1)]
-        for other in others:
-            other._owner = (self,)
-            nn.init.normal_(other.weight, std=self.width**-0.5)
-            if self.untied:
-                other.biases.reset_parameters()
-        return [self, *others]
+        return self.copies(count, keep=() if self.untied else (self.biases,))
 
     def score(
         self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions

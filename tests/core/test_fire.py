@@ -62,7 +62,7 @@ def test_negative_and_fractional_positions():
 
 def test_each_layer_has_its_own_network_unless_they_share():
     torch.manual_seed(0)
-    own, shared = Fire(HEADS).layers(3), Fire(HEADS, shared=True).layers(3)
+    own, shared = Fire(HEADS).layers(3), Fire(HEADS, per_layer=False).layers(3)
     assert len({id(layer) for layer in own}) == 3 and len({id(layer) for layer in shared}) == 1
     assert not torch.equal(own[0].out.weight, own[1].out.weight)
     assert all(layer.c.item() == pytest.approx(0.1) and layer.mu.item() == 1 for layer in own)
