@@ -8,6 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gnomon.errors import OptionError
+
 TEN = 10
 EPSILON = 1e-5
 PAPER_WIDTH, PAPER_STD = 768, 0.02
@@ -47,7 +49,13 @@ class DigitReader(nn.Module):
                 module.reset_parameters()
 
     def plainly(self, coords: Float[Tensor, "rows n axes"], dtype: torch.dtype) -> Float[Tensor, "rows n out"]:
-        """What is read at `coords`, one digit, one head and one pair at a time; dropout left out."""
+        """What is read at `coords`, one digit, one head and one pair at a time; OptionError where dropout is due."""
+        if self.training and self.dropout:
+            raise OptionError(
+                "the definition of SeqPE, which the reference backend computes, has no dropout",
+                given=f"training mode with dropout={self.dropout}",
+                do="train with backend='sdpa'; or call eval(), or build it with dropout=0",
+            )
         values, x = torch.arange(TEN, device=coords.device), []
         for axis in range(self.axes):
             for slot in range(self.digits):

@@ -304,6 +304,19 @@ def test_a_width_that_heads_do_not_share():
 # Training: dropout.
 
 
+@pytest.mark.parametrize("form", ["scalar", "additive", "multiplicative"])
+def test_the_reference_backend_does_not_train_without_the_dropout_asked_for(form):
+    """Its definition has none: that would be another model, silently."""
+    token = tokens(2, 7)
+    net = Transformer(29, WIDTH, 2, HEADS, make("seqpe", form=form, dropout=0.3), backend="reference").train()
+    with pytest.raises(OptionError, match="no dropout"):
+        net(token)
+    assert torch.isfinite(net.eval()(token)).all()
+    without = Transformer(29, WIDTH, 2, HEADS, make("seqpe", form=form), backend="reference").train()
+    assert torch.isfinite(without(token)).all()
+    assert torch.isfinite(Transformer(29, WIDTH, 2, HEADS, make("seqpe", form=form, dropout=0.3))(token)).all()
+
+
 def test_dropout_is_of_training_alone():
     encoding, places = seqpe(dropout=0.3), [3, 4, 5]
     encoding.eval()
