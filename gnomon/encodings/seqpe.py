@@ -57,8 +57,8 @@ class SeqPE(Encoding):
     everything, scalar logits cannot tell left from right. A token without a place has u = w = 0, or 1 in a product.
     Cost: n (axes digits + 1) tokens through E; scalar doubles the head. With grouped keys the cache holds keys for
     every query head, as w has as many heads as u. The losses read about pivots (candidates + 1) + 2 sampled positions.
-    Errors: PositionError for positions that are negative, fractional, or have more than `digits` digits; OptionError for
-    `dropout` in training on the reference backend, whose definition has none.
+    Errors: PositionError for positions that are negative, fractional, or have more than `digits` digits; OptionError
+    where `dropout` is due in training on the reference backend, which has none.
     Use: where positions may be very large, or lie on several axes, and one small encoder should learn them all.
     Fails: a position whose digits never met in training is read by an encoder that has not seen the like; without
     its two auxiliary losses nothing ties neighbours such as 199 and 200 together. Past 10^digits - 1 there is
