@@ -6,7 +6,7 @@ import torch
 from gnomon import positions
 from gnomon.attention import Attention
 from gnomon.errors import OptionError, PositionError, UserError
-from gnomon.kv_cache import Cache
+from gnomon.kv_cache import Cache, Memory, SinkCache, WindowCache
 from gnomon.pairs import Mask
 from tests.core.common import HEADS, WIDTH, at, every_variant, gap, label, make, model, normal, tokens, weigh
 
@@ -54,8 +54,8 @@ def test_rows_go_on_from_a_start_of_their_own(variant, backend):
 @EVERY
 def test_a_left_padded_batch_in_chunks(variant):
     name, options = variant
-    net, token = model(make(name, **options)), tokens(3, TOKENS)
-    real = torch.arange(TOKENS) >= torch.tensor([[0], [1], [4]])
+    net, token = model(make(name, **options)), tokens(4, TOKENS)
+    real = torch.arange(TOKENS) >= torch.tensor([[0], [1], [2], [3]])
     pos = positions.padded(real)
     assert gap(decode(net, token, pos, [5, 1, 3])[real], net(token, pos)[real]) < 1e-12
 
@@ -150,3 +150,55 @@ def test_two_caches_do_not_meet():
     net(token[1:, :6], cache=second)
     assert gap(net(token[:1, 4:], cache=first), expected[:1, 4:]) < 1e-12
     assert gap(net(token[1:, 6:], cache=second), expected[1:, 6:]) < 1e-12
+
+
+PASTS = {
+    "cache": lambda: Cache(20),
+    "window": lambda: WindowCache(8),
+    "sinks": lambda: SinkCache(2, 6),
+    "memory": lambda: Memory(8),
+}
+
+
+@pytest.mark.parametrize("kind", PASTS)
+def test_a_refused_call_leaves_no_trace(kind):
+    """Another number of rows, other axes, a position that the encoding lacks: the next call is as if there were none."""
+    net, token = model(make("alibi")), tokens(2, 9)
+    tried, quiet = PASTS[kind](), PASTS[kind]()
+    for past in (tried, quiet):
+        net(token[:, :5], cache=past)
+    for wrong in (
+        lambda: net(tokens(3, 2), cache=tried),
+        lambda: net(token[:, 5:7], positions.grid(1, 2), cache=tried),
+    ):
+        with pytest.raises(UserError):
+            wrong()
+    assert tried.length == quiet.length
+    assert torch.equal(net(token[:, 5:], cache=tried), net(token[:, 5:], cache=quiet))
+
+
+def test_a_module_alone_leaves_no_trace_of_a_refused_call():
+    module, cache, x = weigh(Attention(WIDTH, HEADS, make("rope"))).double(), Cache(9), normal(2, 6, WIDTH)
+    module(x[:, :4], cache=cache)
+    with pytest.raises(UserError):
+        module(normal(3, 1, WIDTH), cache=cache)
+    assert gap(module(x[:, 4:], cache=cache), module(x)[:, 4:]) < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["cache", "window", "memory"])
+def test_positions_that_do_not_follow_from_a_count_are_asked_for(kind):
+    net, token = model(make("rope")), tokens(2, 6)
+    given = {
+        "padded": positions.padded(torch.arange(4) > torch.tensor([[0], [2]])),
+        "packed": positions.packed([1, 3]),
+        "elsewhere": positions.sequence(4, 100),
+        "row by row": positions.sequence(4, [0, 7]),
+    }
+    for pos in given.values():
+        past = PASTS[kind]()
+        net(token[:, :4], pos, cache=past)
+        with pytest.raises(PositionError, match="follow"):
+            net(token[:, 4:5], cache=past)
+    past = PASTS[kind]()
+    net(token[:, :4], positions.sequence(4), cache=past)
+    assert net(token[:, 4:5], cache=past).shape == (2, 1, 29)
