@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.frequencies import angles, block_diagonal
-from gnomon.encodings.rope_definition import axis, frequency
+from gnomon.encodings.rope_definition import axis, frequency, growth, turns
 from gnomon.encodings.rope_scaling import Scaling, Scheme, document_length
 from gnomon.encodings.rotation import Pairing, is_pairing, turn
 from gnomon.errors import OptionError, PositionError
@@ -139,7 +139,8 @@ class Rope(Encoding):
             )
         self.scaling.fits(rotary // blocks)
         _sections_fit(sections, layout, axes, rotary // 2)
-        self.head_dim, self.rotary, self.theta, self.pairing = head_dim, rotary, float(theta), pairing
+        self.head_dim, self.rotary, self.fraction = head_dim, rotary, fraction
+        self.theta, self.pairing = float(theta), pairing
         self.axes, self.sections, self.layout = axes, sections, layout
         self.turning = part // 2 if scaling == "proportional" else rotary // 2
         """How many pairs turn; those after them have frequency 0."""
@@ -163,13 +164,14 @@ class Rope(Encoding):
         turned = torch.zeros_like(apart[..., 0]).to(q.dtype)
         for m in range(pairs):
             first, second = (m, m + pairs) if self.pairing == "half" else (2 * m, 2 * m + 1)
-            w = frequency(m % of_axis, of_axis, self.theta, self.scaling, length) if m < self.turning else 0.0
+            w = frequency(m % of_axis, of_axis, self.theta, self.scaling, length)
+            w = w if turns(m, self.head_dim, self.fraction, self.scaling) else 0.0
             angle = w * apart[..., axis(m, pairs, self.axes, self.sections, self.layout)]
             q_m = torch.complex(q[..., first], q[..., second])[..., :, None]
             k_m = torch.complex(k[..., first], k[..., second])[..., None, :]
             turned = turned + (q_m * k_m.conj() * torch.polar(torch.ones_like(angle), angle)).real.to(q.dtype)
-        grown = self.scaling.attention ** q_pos.has_place().to(q.dtype)[:, None, :, None]
-        grown = grown * self.scaling.attention ** k_pos.has_place().to(q.dtype)[:, None, None, :]
+        placed = [pos.has_place().to(q.dtype) for pos in (q_pos, k_pos)]
+        grown = growth(self.scaling) ** ((placed[0][:, None, :, None] + placed[1][:, None, None, :]) / 2)
         return self.scale(q.shape[-1]) * (turned * grown + dot(q[..., r:], k[..., r:]))
 
     def continues(self, held: Positions, keys: Positions) -> None:

@@ -1,4 +1,4 @@
-"""How fast one pair of RoPE turns, and on which axis, as papers write it: what the lowered rows are held against."""
+"""How fast one pair of RoPE turns, on which axis, and how logits grow, as papers write it: what lowering is held to."""
 
 import math
 
@@ -60,6 +60,29 @@ def _yarn(m: int, pairs: int, theta: float, scaling: Scaling) -> float:
         fast, slow = min(scaling.beta_fast, turns[0]), max(scaling.beta_slow, turns[-1])
         part = math.log(fast / turns[m]) / math.log(fast / slow)
     return min(max(part, 0.0), 1.0)
+
+
+def turns(m: int, head_dim: int, fraction: float, scaling: Scaling) -> bool:
+    """Whether pair `m` turns at all: `proportional` stops those that do not lie in the fraction of the head."""
+    return scaling.scheme != "proportional" or 2 * (m + 1) <= fraction * head_dim + 1e-9
+
+
+def growth(scaling: Scaling) -> float:
+    """How many times larger the rotated part of a logit is, where both tokens have a place; with s the factor:
+
+    yarn      (1 + 0.1 ln s)^2                   its section 3.4, where it is 1 / t
+    yarn      ((1 + 0.1 a ln s) / (1 + 0.1 b ln s))^2    with a = mscale and b = mscale_all_dim, as DeepSeek released
+    longrope  1 + ln s / ln L                    its section 3.3
+    """
+    if scaling.scheme not in ("yarn", "longrope"):
+        return 1.0
+    if scaling.attention_factor is not None:
+        return scaling.attention_factor**2
+    if scaling.scheme == "longrope":
+        return 1 + math.log(scaling.factor, scaling.original_length)
+    above, below = (scaling.mscale, scaling.mscale_all_dim) if scaling.mscale and scaling.mscale_all_dim else (1.0, 0.0)
+    tenth = math.log(scaling.factor) / 10
+    return ((1 + above * tenth) / (1 + below * tenth)) ** 2
 
 
 def axis(m: int, pairs: int, axes: int, sections: tuple[int, ...] | None, layout: str) -> int:

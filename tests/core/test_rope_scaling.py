@@ -10,7 +10,7 @@ from gnomon.attention import Attention, attend
 from gnomon.encoding import Property
 from gnomon.encodings import create
 from gnomon.encodings.rope import Rope
-from gnomon.encodings.rope_definition import frequency
+from gnomon.encodings.rope_definition import frequency, growth, turns
 from gnomon.encodings.rope_scaling import document_length
 from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import Cache
@@ -53,6 +53,35 @@ def test_yarn_slows_the_pairs_that_turn_seldom(d, theta, factor, length, cut, ex
         assert torch.equal(found[: cut[0]], plain[: cut[0]])
         assert torch.allclose(found[cut[1] :], plain[cut[1] :] / factor, rtol=1e-15)
         assert (found.diff() < 0).all() and (found <= plain).all() and (found >= plain / factor * (1 - 1e-15)).all()
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        (dict(scaling="yarn", factor=40.0, original_length=4096.0), 1.368888**2),
+        (dict(scaling="yarn", factor=40.0, original_length=4096.0, mscale=0.707, mscale_all_dim=1.0), 0.921042**2),
+        (dict(scaling="yarn", factor=40.0, original_length=4096.0, mscale=0.707), 1.368888**2),
+        (dict(scaling="yarn", factor=40.0, original_length=4096.0, attention_factor=1.25), 1.5625),
+        (dict(scaling="yarn", factor=1.0, original_length=4096.0), 1.0),
+        (dict(scaling="longrope", factor=32.0, original_length=4096.0), 1 + 5 / 12),
+        (dict(scaling="longrope", original_length=4096.0, attention_factor=1.25), 1.5625),
+        (dict(scaling="llama3", factor=8.0, original_length=4096.0), 1.0),
+        ({}, 1.0),
+    ],
+    ids=str,
+)
+def test_logits_grow_alike_in_definition_and_lowering(options, expected):
+    """Written twice: the definition has the growth of a logit, the lowering that of queries and keys, its root."""
+    rope = Rope(8, **options | (FACTORS if options.get("scaling") == "longrope" else {}))
+    assert growth(rope.scaling) == pytest.approx(expected, rel=2e-6)
+    assert rope.scaling.attention**2 == pytest.approx(growth(rope.scaling), rel=1e-14)
+
+
+@pytest.mark.parametrize("d, fraction", [(2, 1), (6, 0.7), (8, 0.5), (20, 0.3), (20, 0.1), (64, 0.25), (80, 0.7)])
+def test_as_many_pairs_turn_in_definition_and_lowering(d, fraction):
+    rope = Rope(d, scaling="proportional", fraction=fraction)
+    kept = [m for m in range(d // 2) if turns(m, d, fraction, rope.scaling)]
+    assert (w(rope) > 0).nonzero().flatten().tolist() == kept == list(range(int(d * fraction + 1e-9) // 2))
 
 
 def test_yarn_as_released_is_not_yarn_as_written():

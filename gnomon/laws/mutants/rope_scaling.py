@@ -1,5 +1,7 @@
 """Mutants of RoPE for longer texts: lengths, ramps and factors taken from the wrong place."""
 
+import math
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -7,11 +9,14 @@ from torch import Tensor
 
 from gnomon.encoding import Property
 from gnomon.encodings.rope import Rope
+from gnomon.encodings.rope_scaling import Scaling
 from gnomon.laws.mutant import Mutant
 from gnomon.positions import Positions
 
 DYNAMIC = dict(scaling="dynamic", factor=2.0, original_length=20.0)
 YARN = dict(scaling="yarn", factor=4.0, original_length=256.0)
+LONG = dict(scaling="longrope", factor=2.0, original_length=100.0, length=200.0,
+            short_factor=(1.0, 1.1, 1.2, 1.5), long_factor=(1.0, 1.5, 3.0, 4.0))  # fmt: skip
 
 
 class _Dynamic(Rope):
@@ -84,6 +89,50 @@ class _EveryDimension(Rope):
         return torch.cat([q[..., : self.rotary], q[..., self.rotary :] * self.scaling.attention], dim=-1)
 
 
+class _Slower(Scaling):
+    """YaRN's logits grow by the factor 1 + 0.1 ln s once, not on each side."""
+
+    @property
+    def attention(self) -> float:
+        return math.sqrt(super().attention)
+
+
+class _GrowsOnce(_Yarn):
+    __doc__ = _Slower.__doc__
+
+    def __init__(self, head_dim: int):
+        super().__init__(head_dim)
+        self.scaling = _as(_Slower, self.scaling)
+
+
+class _Rootless(Scaling):
+    """LongRoPE's growth of logits is on queries and on keys, where each has its root."""
+
+    @property
+    def attention(self) -> float:
+        return super().attention ** 2
+
+
+class _GrowsTwice(Rope):
+    __doc__ = _Rootless.__doc__
+
+    def __init__(self, head_dim: int):
+        super().__init__(head_dim, **LONG)
+        self.scaling = _as(_Rootless, self.scaling)
+
+
+class _Cut(Rope):
+    """Proportional keeps as many pairs as it is to keep dimensions."""
+
+    def __init__(self, head_dim: int):
+        super().__init__(head_dim, scaling="proportional", fraction=0.5)
+        self.turning = int(0.5 * head_dim)
+
+
+def _as(kind: type[Scaling], scaling: Scaling) -> Scaling:
+    return kind(**{field.name: getattr(scaling, field.name) for field in fields(scaling)})
+
+
 class _Written(_Yarn):
     """YaRN's ramp is linear in the number of turns, as the text has it, not in its logarithm, as it was released."""
 
@@ -110,6 +159,9 @@ MUTANTS = [
     Mutant.of("rope: length of the tokens at hand", _QueriesOnly, "window", "cached"),
     Mutant.of("rope: factor on queries alone", _Once, "lowering", "flex", "placeless", "precision"),
     Mutant.of("rope: factor on every dimension", _EveryDimension, "lowering", "flex", "placeless", "precision"),
+    Mutant.of("rope: yarn grows on one side", _GrowsOnce, "lowering", "flex", "precision"),
+    Mutant.of("rope: longrope grows twice", _GrowsTwice, "lowering", "flex", "precision"),
+    Mutant.of("rope: proportional counts dimensions", _Cut, "lowering", "flex", "precision"),
     Mutant.of("rope: yarn as written", _Written, "lowering", "flex", "precision"),
     Mutant.of("rope: bands for turns", _Banded, "lowering", "flex"),
 ]
