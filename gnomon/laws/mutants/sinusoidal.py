@@ -10,8 +10,8 @@ from gnomon.laws.mutant import Mutant
 from gnomon.positions import Positions
 
 
-class _Bfloat16Positions(Sinusoidal):
-    """Positions are cast to the dtype of the activations, where bfloat16 counts to 256."""
+class _LowPositions(Sinusoidal):
+    """Positions are cast to the dtype of the activations, where bfloat16 counts to 256 and float32 to 2^24."""
 
     def embed(self, x: Tensor, pos: Positions) -> Tensor:
         return x + pos.only_placed(self.table(pos.anchored().to(x.dtype))).to(x.dtype)
@@ -28,7 +28,7 @@ MUTANTS = [
     Mutant.of(
         "sinusoidal: arange inside", _Arange, "lowering", "cached", "packed", "padded", "matters", "precision", "half"
     ),
-    Mutant.of("sinusoidal: positions in the dtype of x", _Bfloat16Positions, "half"),
+    Mutant.of("sinusoidal: positions in the dtype of x", _LowPositions, "precision", "half"),
 ]
 
 
