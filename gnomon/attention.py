@@ -119,8 +119,7 @@ def attend(
     """
     _is_encoding(encoding)
     _check(q, k, v, dropout)
-    # A single query may well see nothing but its past under a mask that is not causal.
-    encoding.fits(heads=q.shape[1], head_dim=q.shape[3], causal=mask.causal or q.shape[2] == 1)
+    encoding.fits(heads=q.shape[1], head_dim=q.shape[3])
     if q_pos is None and k_pos is None and q.shape[2] > k.shape[2]:
         raise PositionError(
             "more queries than keys have no positions by default",
@@ -133,6 +132,8 @@ def attend(
         q_pos = k_pos if q.shape[2] == k.shape[2] else k_pos.tokens(k.shape[2] - q.shape[2], k.shape[2])
     one_position_each(q_pos, q, "q_pos", tokens_at=2)
     one_position_each(k_pos, k, "k_pos", tokens_at=2)
+    # Queries may well see nothing but their past under a mask that is not causal.
+    encoding.fits(causal=mask.causal or mask.past_only(q_pos, k_pos))
     if mask.causal:
         _turns_are_told(q_pos, k_pos)
     made = plan(encoding, k_pos, q_pos=q_pos, heads=q.shape[1], dtype=q.dtype, mask=mask, backend=backend)
@@ -193,7 +194,7 @@ class Attention(nn.Module):
             )
         _probability(dropout)
         _is_encoding(encoding)
-        encoding.fits(width=width, heads=heads, head_dim=width // heads, causal=mask.causal)
+        encoding.fits(width=width, heads=heads, head_dim=width // heads, kv_heads=kv_heads, causal=mask.causal)
         choose(backend, encoding)
         self.width, self.heads, self.kv_heads, self.head_dim = width, heads, kv_heads, width // heads
         self.mask, self.dropout, self.backend = mask, dropout, backend
@@ -202,6 +203,7 @@ class Attention(nn.Module):
         self.k = nn.Linear(width, kv_heads * self.head_dim, bias=False)
         self.v = nn.Linear(width, kv_heads * self.head_dim, bias=False)
         self.out = nn.Linear(heads * self.head_dim, width, bias=False)
+        encoding.serves(self.q, self.k)
         self.reset_projections()
 
     def reset_parameters(self) -> None:
@@ -256,6 +258,21 @@ class Attention(nn.Module):
         own plan, and a cache serves its one layer. An encoding that acts at the input (learned, sinusoidal) does
         nothing here: give the embeddings to its `embed`.
         """
+        if plan is None and cache is not None and not torch.compiler.is_compiling():
+            with cache.whole():
+                return self._forward(x, pos, keys, key_pos, cache, layer, plan)
+        return self._forward(x, pos, keys, key_pos, cache, layer, plan)
+
+    def _forward(
+        self,
+        x: Tensor,
+        pos: Positions | None,
+        keys: Tensor | None,
+        key_pos: Positions | None,
+        cache: Past | None,
+        layer: int,
+        plan: Plan | None,
+    ) -> Tensor:
         source = x if keys is None else keys
         self._check(x, source)
         if plan is None:
@@ -267,7 +284,7 @@ class Attention(nn.Module):
         v = self.v(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
         if plan is None:
             cache = NoCache() if cache is None else cache
-            pos = sequence(x.shape[1], cache.length, device=x.device) if pos is None else pos
+            pos = cache.next(x.shape[1], x.device) if pos is None else pos
             key_pos = sequence(source.shape[1], device=x.device) if keys is not None and key_pos is None else key_pos
             one_position_each(pos, x, "pos")
             one_position_each(pos if keys is None else key_pos, source, "key_pos")

@@ -96,9 +96,10 @@ class Encoding(nn.Module):
     domain: Domain = Domain(axes=None)
     bibtex: str = ""
     width: int | None = None
-    """The model width w it was built for; None: any. So are `heads` and `head_dim`."""
+    """The model width w it was built for; None: any. So are `heads`, `head_dim`, and `kv_heads`, the heads of keys."""
     heads: int | None = None
     head_dim: int | None = None
+    kv_heads: int | None = None
     variants: tuple[dict[str, Any], ...] = ()
     """Options, besides the defaults, under which the laws are checked."""
     beyond_domain: str = "choose positions inside the domain, or an encoding without bounds: rope, alibi, sinusoidal"
@@ -135,14 +136,14 @@ class Encoding(nn.Module):
         return list(dict.fromkeys(SITES[hook] for hook in changed))
 
     def fits(self, *, causal: bool | None = None, **sizes: int) -> None:
-        """OptionError unless it was built for these sizes (any of `width`, `heads`, `head_dim`) and such a mask."""
+        """OptionError unless it was built for these sizes (any named like `width`, `heads`) and such a mask."""
         for name, size in sizes.items():
             if getattr(self, name) not in (None, size):
                 raise OptionError(
                     f"{type(self).__name__} was built for another {name}",
                     given=f"{name} {size}",
                     allowed=f"{name} {getattr(self, name)}",
-                    do=f"build it with {name}={size}, or with encodings.create from the model's Shape",
+                    do=f"give model and encoding the same {name}; encodings.create takes sizes from the model's Shape",
                 )
         if self.causal and causal is False:
             always = type(self).causal
@@ -184,6 +185,12 @@ class Encoding(nn.Module):
         """PositionError where the tokens `held` in a cache would come out otherwise now that all keys are at `keys`.
 
         For encodings whose tables depend on the whole context: what a cache holds came from an earlier one.
+        """
+
+    def serves(self, query: nn.Linear, key: nn.Linear) -> None:
+        """Told, when the layer is built, which projections of queries and keys the layer that it serves has.
+
+        For encodings that project positions with those; they stay parameters of the layer, and must not be registered.
         """
 
     @property

@@ -1,6 +1,8 @@
 """What is kept of the tokens that came before: their keys and values, or the layer inputs, with their positions."""
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -25,22 +27,58 @@ class Extent(NamedTuple):
     """Whether tokens that came before are no longer among the keys, though these are as they were lowered then."""
 
 
-class NoCache:
-    """Nothing came before: every call stands for itself."""
+class Past(ABC):
+    """What came before a call: nothing, keys and values of all tokens or of some, or layer inputs.
 
-    length = 0
+    A call asks for positions once (`extend`), then each layer for the inputs of its keys (`recall`) and for all keys
+    and values (`store`). A call that raises inside `whole` leaves no trace.
+    """
 
+    length: int = 0
+    """Tokens that came before: the place of the next one where nobody says otherwise."""
+    counted: bool = True
+    """Whether their positions were 0, 1, 2, ..., so that those of the next tokens follow from how many came."""
+
+    @abstractmethod
     def extend(self, pos: Positions) -> Extent:
-        """Queries and keys: those of the call."""
-        return Extent(pos, pos, pos)
+        """Take in the positions of new tokens; returns those of the queries, of the keys computed now, of all keys."""
 
     def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
         """The layer inputs from which keys are computed: those of the call."""
         return x
 
     def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
-        """All keys and values of the layer: those of the call."""
+        """All keys and values of the layer, given those that were computed now."""
         return k, v
+
+    def next(self, n: int, device: torch.device) -> Positions:
+        """The positions of the next `n` tokens. PositionError where they do not follow from how many came."""
+        if not self.counted:
+            raise PositionError(
+                "where these tokens are does not follow from those before them, whose positions were given",
+                given=f"{n} tokens without positions",
+                do="give pos: one more than the last of each padded row; in packed rows with its document",
+            )
+        return sequence(n, self.length, device=device)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """A call inside leaves no trace where it raises."""
+        before = {name: dict(value) if isinstance(value, dict) else value for name, value in vars(self).items()}
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+
+class NoCache(Past):
+    """Nothing came before: every call stands for itself."""
+
+    def extend(self, pos: Positions) -> Extent:
+        """Queries and keys: those of the call."""
+        return Extent(pos, pos, pos)
 
 
 FIELDS: dict[str, Callable[[Positions], Tensor]] = {
@@ -52,7 +90,7 @@ FIELDS: dict[str, Callable[[Positions], Tensor]] = {
 """What positions say of each token, said also where the field is absent."""
 
 
-class Cache:
+class Cache(Past):
     """Room for `capacity` tokens in each layer, taken at the first call and written in place.
 
     Keys are kept as the encoding lowered them where it is CACHEABLE, as projected otherwise. For inference: no gradient
@@ -63,8 +101,6 @@ class Cache:
         if capacity < 1:
             raise OptionError("a cache needs room", given=f"capacity {capacity}", allowed="1 or more tokens")
         self.capacity = capacity
-        self.length = 0
-        """Tokens held before the current call; it moves on when the call's positions have been given to `extend`."""
         self._begin = 0
         self._fields: dict[str, Tensor] = {}
         self._layers: dict[int, tuple[Tensor, Tensor]] = {}
@@ -85,6 +121,7 @@ class Cache:
         if held is not None:
             held.joins(pos)
         new = pos.first() if held is None else pos.after(held)
+        self.counted = self.counted and pos.counts_from(begin)
         self._begin, self.length = begin, begin + pos.length
         for name in FIELDS:
             self._write(name, new)
@@ -94,11 +131,8 @@ class Cache:
         """The positions of all tokens that are held."""
         if not self.length:
             return None
-        return Positions(**{name: room[:, : self.length] for name, room in self._fields.items()})
-
-    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
-        """The layer inputs from which keys are computed: those of the call."""
-        return x
+        held = Positions(**{name: room[:, : self.length] for name, room in self._fields.items()})
+        return held.counting() if self.counted else held
 
     def _write(self, name: str, new: Positions) -> None:
         """Write one field of the new tokens' positions in place, so that one compiled step serves every length."""
@@ -115,13 +149,8 @@ class Cache:
 
     def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """Write the new tokens' keys `[b, g, n, d]` and values; all keys and values of the layer so far."""
-        if layer in self._layers and self._layers[layer][0].shape[0] != k.shape[0]:
-            raise OptionError(
-                "a cache holds one batch",
-                given=f"{k.shape[0]} rows",
-                allowed=f"the {self._layers[layer][0].shape[0]} rows it was begun with",
-                do="make another Cache for another batch",
-            )
+        if layer in self._layers:
+            _one_batch(k, self._layers[layer][0])
         if layer not in self._layers:
             k_room, v_room = (t.new_zeros(*t.shape[:2], self.capacity, t.shape[3]) for t in (k, v))
             self._layers[layer] = k_room, v_room
@@ -131,7 +160,7 @@ class Cache:
         return keys[:, :, : self.length], values[:, :, : self.length]
 
 
-class Memory:
+class Memory(Past):
     """The layer inputs of the last `size` tokens, from which keys and values are computed anew: Transformer-XL's cache.
 
     For training on text in order: what is remembered carries no gradient, but the projections that read it do.
@@ -143,7 +172,6 @@ class Memory:
             raise OptionError("a memory needs room", given=f"size {size}", allowed="1 or more tokens")
         self.size = size
         self.length = 0
-        """Tokens that came before the current call, remembered or not."""
         self.inputs: dict[int, Tensor] = {}
         """Of each layer, `[b, m, w]`."""
         self._positions: Positions | None = None
@@ -153,6 +181,7 @@ class Memory:
         new = pos.first() if self._positions is None else pos.after(self._positions)
         keys = new if self._positions is None else self._positions.append(new)
         self._positions = keys.tokens(max(0, keys.length - self.size), keys.length)
+        self.counted = self.counted and pos.counts_from(self.length)
         self.length += pos.length
         return Extent(new, keys, keys)
 
@@ -174,23 +203,33 @@ class Memory:
     def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
         """The inputs of the layer that are remembered, then `x`, which is remembered from now on."""
         held = self.inputs.get(layer)
-        if held is not None and held.shape[0] != x.shape[0]:
-            raise OptionError(
-                "a memory holds one batch",
-                given=f"{x.shape[0]} rows",
-                allowed=f"the {held.shape[0]} rows it was begun with",
-                do="make another Memory for another batch",
-            )
+        if held is not None:
+            _one_batch(x, held)
         both = x if held is None else torch.cat([held.to(x.dtype), x], dim=1)
         self.inputs[layer] = both[:, -self.size :].detach()
         return both
 
-    def store(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values of the layer: those of the call."""
-        return k, v
+
+class _Some(Past):
+    """Keys and values of some of the tokens that came before; `_keep` chooses among all after a call."""
+
+    def __init__(self):
+        self._positions: Positions | None = None
+        self._keep: Callable[[Tensor], Tensor] = lambda t: t
+        self._layers: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
+        """The keys and values held, then those of the call, of which some are held from now on."""
+        both, held = (k.detach(), v.detach()), self._layers.get(layer)
+        if held is not None:
+            _one_batch(k, held[0])
+            both = tuple(torch.cat([old, new], dim=2) for old, new in zip(held, both, strict=True))
+        # A copy: a slice would hold on to all that it was cut from.
+        self._layers[layer] = tuple(self._keep(t).clone() for t in both)
+        return both
 
 
-class WindowCache:
+class WindowCache(_Some):
     """The keys and values of the last `size` tokens, at the positions that they had; older ones are forgotten.
 
     A call sees what is held, then itself, under the mask of the model. Under Mask(window=w) a size of w - 1 or more
@@ -201,31 +240,21 @@ class WindowCache:
     def __init__(self, size: int):
         if size < 1:
             raise OptionError("a window of tokens needs room", given=f"size {size}", allowed="1 or more tokens")
-        self.size = size
-        self.length = 0
-        """Tokens that came before the current call, held or not."""
-        self._positions: Positions | None = None
-        self._layers = _Layers()
+        super().__init__()
+        self.size, self.length = size, 0
 
     def extend(self, pos: Positions) -> Extent:
         """Take in the positions of new tokens, whose keys are computed now; all keys are those held, then theirs."""
         new = pos.first() if self._positions is None else pos.after(self._positions)
         keys = new if self._positions is None else self._positions.append(new)
-        self._layers.keep = lambda t: t[:, :, -self.size :]
+        self._keep = lambda t: t[:, :, -self.size :]
         self._positions = keys.tokens(max(0, keys.length - self.size), keys.length)
+        self.counted = self.counted and pos.counts_from(self.length)
         self.length += pos.length
         return Extent(new, new, keys, forgotten=self.length > keys.length)
 
-    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
-        """The layer inputs from which keys are computed: those of the call."""
-        return x
 
-    def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
-        """The keys and values held, then those of the call, of which the last are held from now on."""
-        return self._layers.store(layer, k, v)
-
-
-class SinkCache:
+class SinkCache(_Some):
     """The keys and values of the first `sinks` and the last `size` tokens, at their places in the cache.
 
     StreamingLLM: the tokens held and those of the call count 0, 1, 2, ... anew at each call, so a query is never
@@ -246,9 +275,8 @@ class SinkCache:
                 allowed="0 or more sinks, a size of 1 or more",
                 do="try SinkCache(4, 1020)",
             )
+        super().__init__()
         self.sinks, self.size = sinks, size
-        self._positions: Positions | None = None
-        self._layers = _Layers()
 
     @property
     def length(self) -> int:
@@ -265,46 +293,15 @@ class SinkCache:
         keys = _counted(pos.first() if held is None else held.append(pos))
         begin = keys.length - pos.length
         if keys.length <= self.sinks + self.size:
-            self._positions, self._layers.keep = keys, lambda t: t
+            self._positions, self._keep = keys, lambda t: t
         elif keys.segment is None:
             self._positions = _counted(_ends(keys, self.sinks, self.size))
-            self._layers.keep = lambda t: torch.cat([t[:, :, : self.sinks], t[:, :, -self.size :]], dim=2)
+            self._keep = lambda t: torch.cat([t[:, :, : self.sinks], t[:, :, -self.size :]], dim=2)
         else:
             self._positions, order = _real_ends(keys, self.sinks, self.size)
-            self._layers.keep = lambda t: t.gather(2, order[:, None, :, None].expand(*t.shape[:2], -1, t.shape[3]))
+            self._keep = lambda t: t.gather(2, order[:, None, :, None].expand(*t.shape[:2], -1, t.shape[3]))
         new = keys.tokens(begin, keys.length)
         return Extent(new, new, keys, renumbered=True)
-
-    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
-        """The layer inputs from which keys are computed: those of the call."""
-        return x
-
-    def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
-        """The keys and values held, then those of the call, of which the first and last are held from now on."""
-        return self._layers.store(layer, k, v)
-
-
-class _Layers:
-    """Keys and values of some of the tokens that came before, in each layer; `keep` chooses among all after a call."""
-
-    def __init__(self):
-        self.keep: Callable[[Tensor], Tensor] = lambda t: t
-        self._held: dict[int, tuple[Tensor, Tensor]] = {}
-
-    def store(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        both, held = (k.detach(), v.detach()), self._held.get(layer)
-        if held is not None:
-            if held[0].shape[0] != k.shape[0]:
-                raise OptionError(
-                    "a cache holds one batch",
-                    given=f"{k.shape[0]} rows",
-                    allowed=f"the {held[0].shape[0]} rows it was begun with",
-                    do="make another cache for another batch",
-                )
-            both = tuple(torch.cat([old, new], dim=2) for old, new in zip(held, both, strict=True))
-        # A copy: a slice would hold on to all that it was cut from.
-        self._held[layer] = tuple(self.keep(t).clone() for t in both)
-        return both
 
 
 def _counted(pos: Positions) -> Positions:
@@ -344,5 +341,11 @@ def _real_ends(pos: Positions, first: int, last: int) -> tuple[Positions, Tensor
     return _counted(chosen), order
 
 
-Past = NoCache | Cache | Memory | WindowCache | SinkCache
-"""What came before: nothing, keys and values of all tokens or of some, or layer inputs."""
+def _one_batch(new: Tensor, held: Tensor) -> None:
+    if new.shape[0] != held.shape[0]:
+        raise OptionError(
+            "what came before belongs to one batch",
+            given=f"{new.shape[0]} rows",
+            allowed=f"the {held.shape[0]} rows it was begun with",
+            do="make another cache or memory for another batch",
+        )

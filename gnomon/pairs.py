@@ -249,7 +249,7 @@ class Mask:
     def pair(self, q_pos: Positions, k_pos: Positions) -> PairFunction | None:
         """The mask as a function of four indices, or None where it is known that every query sees every key."""
         allowed = None
-        if self.causal and not self._past_only(q_pos, k_pos):
+        if self.causal and not self.past_only(q_pos, k_pos):
             allowed = causal(q_pos, k_pos)
         if self.window is not None:
             allowed = both(allowed, window(q_pos, k_pos, self.window))
@@ -283,7 +283,9 @@ class Mask:
                 last = max(min(last, end + self.window - 1), first + 1)
         return first, last
 
-    def _past_only(self, q_pos: Positions, k_pos: Positions) -> bool:
+    @staticmethod
+    def past_only(q_pos: Positions, k_pos: Positions) -> bool:
+        """Whether no key comes after any query, known without looking at data."""
         in_order = q_pos.index is None and k_pos.index is None
         return in_order and q_pos.turn >= k_pos.turn + k_pos.length - 1
 

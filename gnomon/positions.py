@@ -23,7 +23,8 @@ class Positions:
     segment: `[rows, n]` int64, the document of each token, -1 for padding; absent: one document, no padding.
     placed:  `[rows, n]` bool, False for a token without a place (a prefix, a class token); absent: all have one.
     step:    the constant difference between neighbours on a single axis, the same in every row; absent: not known.
-             Constructors know it; nobody else sets it.
+    start:   the first coordinate, where it is one for all rows and known as a number.
+             Constructors know these two; nobody else sets them.
     """
 
     coords: Tensor
@@ -32,6 +33,7 @@ class Positions:
     segment: Tensor | None = None
     placed: Tensor | None = None
     step: float | None = field(default=None, init=False)
+    start: float | None = field(default=None, init=False)
 
     def __post_init__(self):
         if self.coords.dim() != 3 or self.coords.dtype != torch.float64:
@@ -101,13 +103,16 @@ class Positions:
 
     def shifted(self, by: float | Sequence[float]) -> "Positions":
         """The same tokens, every coordinate moved by `by` (a number, or one number an axis)."""
-        by = torch.as_tensor(by, dtype=torch.float64, device=self.coords.device)
-        return replace(self, coords=self.coords + by)._stepping(self.step)
+        given, by = by, torch.as_tensor(by, dtype=torch.float64, device=self.coords.device)
+        start = None if self.start is None or not isinstance(given, int | float) else self.start + given
+        return replace(self, coords=self.coords + by)._stepping(self.step, start)
 
     def tokens(self, start: int, stop: int) -> "Positions":
         """The tokens `start` to `stop - 1` of every row."""
         part = self._each(lambda field: field[:, start:stop])
-        return replace(part, turn=self.turn + start)._stepping(self.step)
+        # Whole steps stay whole: a number that is to be compared must not be rounded.
+        first = None if self.start is None or self.step != 1 else self.start + start
+        return replace(part, turn=self.turn + start)._stepping(self.step, first)
 
     def stretched(self, n: int) -> "Positions":
         """The same tokens, the last one repeated up to `n` tokens; for what a mask hides."""
@@ -116,36 +121,48 @@ class Positions:
 
     def row(self, which: Tensor) -> "Positions":
         """The rows of the batch that `which` `[m]` int64 names, in that order; what all rows share stays shared."""
-        return self._each(lambda field: field if field.shape[0] == 1 else field[which])._stepping(self.step)
+        return self._each(lambda field: field if field.shape[0] == 1 else field[which])._stepping(self.step, self.start)
 
     def to(self, device: torch.device | str) -> "Positions":
         """The same positions on another device."""
-        return self._each(lambda field: field.to(device))._stepping(self.step)
+        return self._each(lambda field: field.to(device))._stepping(self.step, self.start)
 
     def first(self) -> "Positions":
         """The same positions, their turns beginning at 0 where they count up by one."""
-        return self if self.turn == 0 else replace(self, turn=0)._stepping(self.step)
+        return self if self.turn == 0 else replace(self, turn=0)._stepping(self.step, self.start)
 
     def after(self, earlier: "Positions") -> "Positions":
         """The same positions, their turns moved behind all those of `earlier` tokens, row by row."""
         if earlier.index is None and self.index is None:
-            return replace(self, turn=earlier.turn + earlier.length)._stepping(self.step)
+            return replace(self, turn=earlier.turn + earlier.length)._stepping(self.step, self.start)
         if not earlier.length or not self.length:
             return self
         shift = earlier.turns().amax(dim=1, keepdim=True) + 1 - self.turns().amin(dim=1, keepdim=True)
-        return replace(self, index=self.turns() + shift)._stepping(self.step)
+        return replace(self, index=self.turns() + shift)._stepping(self.step, self.start)
 
     def append(self, later: "Positions") -> "Positions":
         """These tokens followed by `later` ones, row by row: all of these come before any of those."""
         self.joins(later)
         later = later.after(self)
-        return Positions(
+        known = self.step == later.step == 1 and None not in (self.start, later.start)
+        even = known and later.start == self.start + self.length
+        joined = Positions(
             coords=_join(self.coords, later.coords),
             turn=self.turn,
             index=None if later.index is None and self.index is None else _join(self.turns(), later.turns()),
             segment=_either(self.segment, later.segment, self.segments(), later.segments()),
             placed=_either(self.placed, later.placed, self.has_place(), later.has_place()),
         )
+        return joined._stepping(self.step, self.start) if even else joined
+
+    def counts_from(self, first: int) -> bool:
+        """Whether these are first, first + 1, ... of one document, each with a place, as far as is known without data."""
+        plain = self.index is None and self.segment is None and self.placed is None
+        return plain and self.step == 1 and self.start is not None and self.start == first
+
+    def counting(self) -> "Positions":
+        """These positions, which the caller knows to be 0, 1, 2, ..."""
+        return self._stepping(1.0, 0)
 
     def joins(self, later: "Positions") -> None:
         """PositionError unless `later` tokens can follow these in the same rows."""
@@ -155,9 +172,10 @@ class Positions:
                 given=f"{self.rows} rows on {self.axes} axes, then {later.rows} rows on {later.axes} axes",
             )
 
-    def _stepping(self, step: float | None) -> "Positions":
-        """These positions, known to be evenly spaced where `step` is given."""
+    def _stepping(self, step: float | None, start: float | None = None) -> "Positions":
+        """These positions, known to be evenly spaced where `step` is given, and to begin at `start`."""
         object.__setattr__(self, "step", step)
+        object.__setattr__(self, "start", None if step is None else start)
         return self
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "Positions":
@@ -183,8 +201,10 @@ def sequence(n: int, start: float | Sequence[float] | Tensor = 0, *, step: float
     count = step * torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
     if not isinstance(start, int | float):
         starts = torch.as_tensor(start, dtype=torch.float64, device=device)
+        if not torch.compiler.is_compiling() and not starts.is_meta and not torch.isfinite(starts).all():
+            raise PositionError("positions are real numbers", given="nan or inf", do="give every row a finite start")
         return Positions(starts.reshape(-1, 1, 1) + count)._stepping(step)
-    return Positions(count + start, turn=int(start) if start == int(start) else 0)._stepping(step)
+    return Positions(count + start, turn=int(start) if start == int(start) else 0)._stepping(step, start)
 
 
 def packed(lengths: Sequence[int], *, restart: bool = True, device=None) -> Positions:

@@ -12,7 +12,7 @@ from gnomon.encoding import Encoding
 from gnomon.errors import OptionError
 from gnomon.kv_cache import Memory, NoCache, Past
 from gnomon.pairs import CAUSAL, Mask
-from gnomon.positions import Positions, sequence
+from gnomon.positions import Positions
 
 
 class Block(nn.Module):
@@ -137,13 +137,19 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "b n vocabulary"]:
         """Logits `[b, n, vocabulary]` of tokens `[b, n]` at `pos`; with a cache or memory, after the tokens it holds.
 
-        Positions default to 0, 1, 2, ..., or to what follows the number of cached tokens.
+        Positions default to 0, 1, 2, ..., or to what follows cached tokens that were counted so. A call that raises
+        leaves a cache as it was.
         """
-        cache = NoCache() if cache is None else cache
+        if cache is None or torch.compiler.is_compiling():
+            return self._forward(tokens, pos, NoCache() if cache is None else cache)
+        with cache.whole():
+            return self._forward(tokens, pos, cache)
+
+    def _forward(self, tokens: Tensor, pos: Positions | None, cache: Past) -> Tensor:
         if tokens.dim() != 2:
             raise OptionError("a model reads rows of tokens", given=f"shape {list(tokens.shape)}", allowed="[b, n]")
         if pos is None:
-            pos = sequence(tokens.shape[1], cache.length, device=tokens.device)
+            pos = cache.next(tokens.shape[1], tokens.device)
         one_position_each(pos, tokens)
         if self.mask_decoder is not None and not isinstance(cache, NoCache):
             raise OptionError(
@@ -187,3 +193,9 @@ def _decodes_masks(encoding: Encoding, mask: Mask, width: int) -> None:
     if mask.causal:
         raise OptionError("a mask decoder belongs to an encoder", given="a causal mask", do="use mask=BIDIRECTIONAL")
     encoding.fits(width=width)
+    if type(encoding).draw is not Encoding.draw or type(encoding).auxiliary is not Encoding.auxiliary:
+        raise OptionError(
+            "a mask decoder has positions that training neither draws nor teaches",
+            given=type(encoding).__name__,
+            allowed="learned, sinusoidal",
+        )

@@ -70,7 +70,14 @@ def check(experiment: Experiment, *, cpu: bool) -> None:
     backend = experiment.model.backend if cpu else "auto"
     probe = replace(experiment, model=replace(experiment.model, depth=1, backend=backend))
     with torch.random.fork_rng(devices=[]):
-        model(probe, TextTask)(torch.zeros(1, experiment.training.length, dtype=torch.int64))
+        made = model(probe, TextTask)
+        if made.memory and experiment.training.randomised is not None:
+            raise OptionError(
+                "positions drawn anew for each segment do not follow those of the segment before",
+                given=f"{experiment.label}, which remembers {made.memory} tokens, randomised",
+                do="train without a memory (mem_len=0), or without randomised",
+            )
+        made(torch.zeros(1, experiment.training.length, dtype=torch.int64))
 
 
 def parameters(model: Transformer) -> dict[str, int]:

@@ -92,7 +92,8 @@ def train(
         drawn = generator("positions", experiment.seed, step)
         pos = places(training, training.length, past.length, drawn, accelerator.device)
         for encoding in model.encodings:
-            pos = encoding.draw(pos, drawn)
+            pos = encoding.draw(pos, drawn, training.batch)
+        pos = pos if pos.rows == 1 else pos.row(torch.arange(training.batch, device=pos.coords.device)[share])
         torch.manual_seed(seed_of("dropout", experiment.seed, step, accelerator.process_index))
         logits = wrapped(inputs, pos, cache=past)
         loss = nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())

@@ -162,7 +162,7 @@ PASTS = {
 
 @pytest.mark.parametrize("kind", PASTS)
 def test_a_refused_call_leaves_no_trace(kind):
-    """Another number of rows, other axes, a position that the encoding lacks: the next call is as if there were none."""
+    """Another number of rows, positions for other tokens: the next call is as if there had been none."""
     net, token = model(make("alibi")), tokens(2, 9)
     tried, quiet = PASTS[kind](), PASTS[kind]()
     for past in (tried, quiet):

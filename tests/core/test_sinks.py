@@ -9,7 +9,7 @@ from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import SinkCache, WindowCache
 from gnomon.pairs import Mask
 from gnomon.positions import Positions, grid, padded, sequence
-from tests.core.common import HEADS, WIDTH, every_variant, gap, label, make, model, normal, tokens, weigh
+from tests.core.common import HEADS, WIDTH, every_variant, gap, key_heads, label, make, model, normal, tokens, weigh
 
 TOKENS = 13
 ONE_AXIS = [v for v in every_variant() if v[1].get("axes", 1) == 1 and make(v[0], **v[1]).domain.axes in (None, 1)]
@@ -19,11 +19,12 @@ AT_THE_INPUT = [v for v in ONE_AXIS if v not in IN_ATTENTION]
 
 def module(variant, mask: Mask = Mask(), causal: bool = True) -> Attention:
     name, options = variant
-    return weigh(Attention(WIDTH, HEADS, make(name, **options), kv_heads=3, mask=mask).double())
+    encoding = make(name, **options)
+    return weigh(Attention(WIDTH, HEADS, encoding, kv_heads=key_heads(encoding), mask=mask).double())
 
 
 def held(cache) -> int:
-    return cache._layers._held[0][0].shape[2]
+    return cache._layers[0][0].shape[2]
 
 
 # Sinks.
@@ -63,7 +64,7 @@ def test_fingerprints():
     raw = attention.k(x).unflatten(-1, (3, 8)).transpose(1, 2)
     for start in range(0, TOKENS, 3):
         attention(x[:, start : start + 3], cache=cache)
-    keys = cache._layers._held[0][0]
+    keys = cache._layers[0][0]
     assert gap(keys, raw[:, :, [0, 1, 10, 11, 12]]) < 1e-14
     assert keys.untyped_storage().nbytes() == keys.numel() * 8
 
@@ -136,7 +137,7 @@ def test_a_model_streams_without_growing(name, backend):
     for i in range(40):
         out = net(token[:, i : i + 1], cache=cache)
         assert gap(out, model(make(name), backend="reference")(token[:, i : i + 1], cache=plain)) < 1e-12
-        assert cache.length <= 6 and all(k.shape[2] <= 6 for k, _ in cache._layers._held.values())
+        assert cache.length <= 6 and all(k.shape[2] <= 6 for k, _ in cache._layers.values())
 
 
 def test_the_first_layer_of_a_model_sees_fresh_positions():

@@ -95,7 +95,7 @@ def test_training_asks_every_encoding_for_positions_and_a_loss(text: Path, monke
     """A moved window and a loss of the encoding's own reach the weights."""
     asked = []
 
-    def draw(self, pos, generator):
+    def draw(self, pos, generator, rows):
         asked.append("draw")
         return pos.shifted(1000.0)
 
@@ -115,6 +115,31 @@ def test_training_asks_every_encoding_for_positions_and_a_loss(text: Path, monke
     train(model, task, experiment, Accelerator(cpu=True))
     assert asked == ["draw", 1000.0] * 2
     assert (encoding.extra < 1).all()
+
+
+def test_a_memory_and_randomised_places_exclude_each_other(text: Path, remembering):
+    with pytest.raises(OptionError, match="segment before"):
+        build.check(toy(text, randomised=200), cpu=True)
+
+
+def test_each_row_of_a_batch_has_a_window_of_its_own(text: Path, monkeypatch):
+    """SeqPE's shifts differ from row to row in training, as the paper's do."""
+    from gnomon.lab.train import train
+    from gnomon.transformer import Transformer
+
+    seen = []
+    forward = Transformer.forward
+
+    def watched(self, tokens, pos=None, **options):
+        seen.append(pos)
+        return forward(self, tokens, pos, **options)
+
+    monkeypatch.setattr(Transformer, "forward", watched)
+    experiment = toy(text, "seqpe", options={"shift_rate": 1.0}, steps=2)
+    task = build.task(corpus.load(experiment.task))
+    train(build.model(experiment, task), task, experiment, Accelerator(cpu=True))
+    assert all(pos.rows == experiment.training.batch for pos in seen)
+    assert len({tuple(row) for row in seen[0].coords[:, 0].tolist()}) > 1
 
 
 def test_a_drawing_is_the_same_on_every_machine():

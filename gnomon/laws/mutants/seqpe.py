@@ -59,14 +59,14 @@ class _Bare(Cache):
 class _Careless(SeqPE):
     """Shifts come from torch's own generator: a run that is resumed goes on differently."""
 
-    def draw(self, pos: Positions, generator: torch.Generator) -> Positions:
-        return super().draw(pos, torch.default_generator)
+    def draw(self, pos: Positions, generator: torch.Generator, rows: int = 1) -> Positions:
+        return super().draw(pos, torch.default_generator, rows)
 
 
 class _Astray(SeqPE):
     """Shifts go past the last position that can be read."""
 
-    def draw(self, pos: Positions, generator: torch.Generator) -> Positions:
+    def draw(self, pos: Positions, generator: torch.Generator, rows: int = 1) -> Positions:
         return pos.shifted(10**self.digits)
 
 
