@@ -16,6 +16,9 @@ Kernel = Literal["log", "power"]
 LEAST = 0.01
 """The least value of either number, as in the released code."""
 
+INSIDE = 1e-4
+"""How far inside its bounds a stored number lies at least: at a bound itself no gradient would move it."""
+
 
 class Kerple(Encoding):
     """Kernelised relative positions (KERPLE): conditionally positive definite kernels of the distance.
@@ -32,8 +35,9 @@ class Kerple(Encoding):
     Where it differs: the released code clamps the parameters themselves at each forward, to 0.01 and above (and p of
     `power` to 2): a write that a compiled or a sharded model cannot make, and no gradient comes back from the bound.
     Here what is stored is real: a = 0.01 + softplus(raw_a), p likewise, and p = 2 sigmoid(raw_p) under `power`, which
-    takes a value to either end smoothly. `assign` stores released numbers. Distances stay in float64 up to the result:
-    the released code casts them to the precision of the logits, where bfloat16 merges 257 with 256.
+    takes a value to either end smoothly. `assign` stores released numbers; one at a bound is stored 1e-4 inside it
+    (0.0101, or 1.9998 of 2), where its slope is as small: such a head learns slowly. Distances stay in float64 up to
+    the result: the released code casts them to the precision of the logits, where bfloat16 merges 257 with 256.
     Errors: OptionError for another kernel.
     Use: where ALiBi's single slope a head is too rigid: the rate at which distance counts is learned, and grows
     like a logarithm.
@@ -73,11 +77,17 @@ class Kerple(Encoding):
     def assign(self, a: Float[Tensor, " h"], p: Float[Tensor, " h"]) -> None:
         """Store the numbers of a trained model, `[h]` each; what the released code would clamp is clamped."""
         for name, given in (("a", a), ("p", p)):
-            if given.shape != (self.heads,) or not bool((given >= 0).all()):
+            if given.shape != (self.heads,):
                 raise OptionError(
-                    f"KERPLE has one positive {name} a head",
-                    given=f"{name}={given.tolist()}",
+                    f"KERPLE takes one number `{name}` for each head",
+                    given=f"shape {list(given.shape)}",
                     allowed=f"[{self.heads}]",
+                )
+            if not bool(((given >= 0) & given.isfinite()).all()):
+                raise OptionError(
+                    f"KERPLE's `{name}` is no negative number, and finite",
+                    given=f"{name}={given.tolist()}",
+                    allowed=f"0 or more; below {LEAST} it is stored as {LEAST}",
                 )
         self._store(a, p)
 
@@ -85,11 +95,11 @@ class Kerple(Encoding):
         a, p = (t.detach().to(self.raw_a.device, torch.float64) for t in (a, p))
         with torch.no_grad():
             self.raw_a.copy_(_inverse_softplus(a))
-            half = (p / 2).clamp(LEAST / 2, 1 - 1e-6)
+            half = (p / 2).clamp(LEAST / 2, 1 - INSIDE)
             self.raw_p.copy_(half.logit() if self.kernel == "power" else _inverse_softplus(p))
 
     def numbers(self) -> tuple[Float[Tensor, " h"], Float[Tensor, " h"]]:
-        """a and p of each head, `[h]` float64."""
+        """a and p of each head as the lowering has them, `[h]` float64."""
         a = LEAST + nn.functional.softplus(self.raw_a.to(torch.float64))
         raw_p = self.raw_p.to(torch.float64)
         return a, 2 * raw_p.sigmoid() if self.kernel == "power" else LEAST + nn.functional.softplus(raw_p)
@@ -99,7 +109,11 @@ class Kerple(Encoding):
     ) -> Float[Tensor, "b h i j"]:
         distance = difference(q_pos, k_pos).square().sum(-1).sqrt()[:, 0]
         penalties = []
-        for a, p in zip(*self.numbers(), strict=True):
+        for raw_a, raw_p in zip(self.raw_a.to(torch.float64), self.raw_p.to(torch.float64), strict=True):
+            # softplus(x) = ln(1 + e^x) and sigmoid(x) = 1 / (1 + e^-x), written out apart from the lowering's.
+            zero = torch.zeros_like(raw_a)
+            a = 0.01 + torch.logaddexp(raw_a, zero)
+            p = 2 / (1 + torch.exp(-raw_p)) if self.kernel == "power" else 0.01 + torch.logaddexp(raw_p, zero)
             if self.kernel == "log":
                 penalties.append(p * torch.log(1 + a * distance))
             else:
@@ -124,6 +138,6 @@ class Kerple(Encoding):
 
 
 def _inverse_softplus(value: Tensor) -> Tensor:
-    """The number whose softplus is `value` less the least one; what lies at or below that goes far down."""
-    rest = (value - LEAST).clamp(min=1e-6)
+    """The number whose softplus is `value` less the least one, or the least that is stored above it."""
+    rest = (value - LEAST).clamp(min=INSIDE)
     return rest + torch.log(-torch.expm1(-rest))

@@ -97,7 +97,35 @@ def test_options_that_make_no_sense(options):
     assert error.value.given is not None and error.value.allowed
 
 
-@pytest.mark.parametrize("a", [[1.0], [1.0, -1.0], [1.0, float("nan")]], ids=str)
-def test_numbers_that_are_not_one_positive_for_each_head(a):
-    with pytest.raises(OptionError):
+@pytest.mark.parametrize("a", [[1.0, -1.0], [1.0, float("nan")], [1.0, float("inf")]], ids=str)
+def test_numbers_that_are_negative_or_not_finite(a):
+    with pytest.raises(OptionError, match="negative") as error:
         Kerple(2).assign(torch.tensor(a), torch.ones(2))
+    assert error.value.allowed.startswith("0 or more")
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (2, 1)], ids=str)
+def test_numbers_that_are_not_one_for_each_head(shape):
+    with pytest.raises(OptionError, match="one number `p` for each head") as error:
+        Kerple(2).assign(torch.ones(2), torch.ones(shape))
+    assert error.value.allowed == "[2]" and str(list(shape)) in error.value.given
+
+
+@pytest.mark.parametrize("kernel", ["log", "power"])
+def test_what_lies_at_a_bound_still_learns(kernel):
+    """At the bound itself the slope is 0: released numbers there are stored a little inside."""
+    encoding = Kerple(2, kernel).double()
+    encoding.assign(torch.tensor([0.0, 0.01]), torch.tensor([0.0, 2.0]))
+    sum(numbers.sum() for numbers in encoding.numbers()).backward()
+    assert (encoding.raw_a.grad > 5e-5).all() and (encoding.raw_p.grad > 5e-5).all()
+
+
+@pytest.mark.parametrize("kernel", ["log", "power"])
+def test_definition_and_lowering_have_the_same_bounds(kernel):
+    """Stored numbers far beyond any that training reaches, where the two are written apart."""
+    encoding = Kerple(5, kernel).double()
+    for raw in (encoding.raw_a, encoding.raw_p):
+        with torch.no_grad():
+            raw.copy_(torch.tensor([-100.0, -40.0, 0.3, 40.0, 100.0]))
+    pos, q = sequence(4), torch.zeros(1, 5, 4, 8, dtype=torch.float64)
+    assert gap(encoding.score(q, q, pos, pos)[0], bias(encoding, pos, pos)) < 1e-14

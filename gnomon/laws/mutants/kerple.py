@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from gnomon.encodings.kerple import Kerple
+from gnomon.encoding import Encoding
+from gnomon.encodings.kerple import LEAST, Kerple
 from gnomon.laws.mutant import Mutant
 from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
@@ -15,6 +16,17 @@ class _Zero(Kerple):
     def numbers(self) -> tuple[Tensor, Tensor]:
         a, p = super().numbers()
         return a, 0 * p
+
+    def score(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> Tensor:
+        return Encoding.score(self, q, k, q_pos, k_pos)
+
+
+class _Unbounded(Kerple):
+    """The lowering forgets that neither number is less than 0.01."""
+
+    def numbers(self) -> tuple[Tensor, Tensor]:
+        a, p = super().numbers()
+        return a - LEAST, p - LEAST
 
 
 class _Swapped(Kerple):
@@ -36,6 +48,7 @@ class _LowPositions(Kerple):
 
 MUTANTS = [
     Mutant.of("kerple: factor zero", _Zero, "matters"),
+    Mutant.of("kerple: least value forgotten", _Unbounded, "lowering", "flex", "precision"),
     Mutant.of("kerple: a and p swapped", _Swapped, "lowering", "flex", "precision"),
     Mutant.of("kerple: positions of 16 bits", _LowPositions, "lowering", "flex", "translation"),
 ]
