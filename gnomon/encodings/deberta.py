@@ -14,6 +14,8 @@ from gnomon.pairs import PairFunction, at, key_lookup, query_lookup, total
 from gnomon.positions import Positions
 
 Terms = Literal["both", "c2p", "p2c"]
+EPSILON = 1e-7
+"""What the LayerNorm adds to a variance."""
 
 
 class _Table(nn.Module):
@@ -22,7 +24,7 @@ class _Table(nn.Module):
     def __init__(self, rows: int, width: int, norm: bool):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(rows, width))
-        self.norm = nn.LayerNorm(width, eps=1e-7) if norm else None
+        self.norm = nn.LayerNorm(width, eps=EPSILON) if norm else None
 
     def reset_parameters(self) -> None:
         nn.init.normal_(self.weight, std=0.02)
@@ -44,14 +46,17 @@ class Deberta(Encoding):
     every released model does; the paper writes p_j - p_i in the last. Beyond the span a distance has the outermost row:
     0 in the future, 2 s - 1 in the past, which distances s - 1 and s share.
 
-    The released versions: 1 is the default; 2 and 3 are `buckets=256, norm=True` (a LayerNorm of P). Those project P
-    with the queries' and keys' own projections, here `share`; to load one, give their weights to `position_query` and
-    `position_key`. Absolute positions at the last layer, the enhanced mask decoder: `Transformer(mask_decoder=...)`.
+    The released versions: 1 is the default; 2 and 3 are `buckets=256, norm=True, shared=True`: a LayerNorm of P, and no
+    projections but those of the layer's queries and keys, which `Attention` hands over; they stay parameters of the
+    layer, so K and Q are there only until then, as for `attend`, unless `serves` is given a model's. To load weights
+    of a layer without sharing, give them to `position_query` and `position_key`. Absolute positions at the last layer,
+    the enhanced mask decoder: `Transformer(mask_decoder=...)`.
 
     Shapes: P `[2 s, w]`, N(0, 0.02), one for all layers; Q and K `[h d, w]` in each layer, drawn as the model's other
     projections are: N(0, 1 / w); Q has a bias, initially 0 (K's would add the same to all logits of a query).
     Positions: real numbers on one axis; between whole distances nothing changes. Cost: 2 s w parameters, and w (2 d h)
-    a layer; two gathers for each pair. Errors: OptionError for a span or buckets that hold no distance.
+    a layer unless `shared`; two gathers for each pair. Errors: OptionError for a span or buckets that hold no distance;
+    under `shared`, for grouped keys, and for a second layer.
     Use: in encoders, where what a token means and where it stands should act apart: masked language models,
     tagging.
     Fails: it is among the dearest, two products with a table of distances besides that of content; distances beyond
@@ -71,7 +76,7 @@ class Deberta(Encoding):
     properties = Property.TRANSLATION_INVARIANT | Property.CACHEABLE
     domain = Domain()
     variants = (
-        {"span": 20, "buckets": 8, "norm": True},
+        {"span": 20, "buckets": 8, "norm": True, "shared": True},
         {"span": 9, "terms": "c2p"},
         {"span": 300, "buckets": 6, "terms": "p2c"},
     )
@@ -85,6 +90,7 @@ class Deberta(Encoding):
         buckets: int | None = None,
         terms: Terms = "both",
         norm: bool = False,
+        shared: bool = False,
     ):
         super().__init__()
         if terms not in get_args(Terms):
@@ -100,7 +106,9 @@ class Deberta(Encoding):
         self.width, self.heads, self.head_dim = width, heads, head_dim
         self.span, self.buckets, self.terms = span, buckets, terms
         self.size = span if buckets is None else buckets
-        self.shared = False
+        self.shared, self.kv_heads = shared, heads if shared else None
+        # The layer's own projections of queries and keys: a tuple, so that they are no parameters of the encoding.
+        self._lent: tuple[nn.Linear, ...] = ()
         self.table = _Table(2 * self.size, width, norm)
         self.position_key = None if terms == "p2c" else nn.Linear(width, heads * head_dim, bias=False)
         self.position_query = None if terms == "c2p" else nn.Linear(width, heads * head_dim)
@@ -111,9 +119,9 @@ class Deberta(Encoding):
         self.reset_layer()
 
     def reset_layer(self) -> None:
-        """Initial values of this layer's own projections; shared ones belong to somebody else."""
+        """Initial values of the encoding's own projections; shared ones belong to the layer."""
         for linear in (self.position_key, self.position_query):
-            if linear is not None and not self.shared:
+            if linear is not None:
                 nn.init.normal_(linear.weight, std=self.width**-0.5)
                 if linear.bias is not None:
                     nn.init.zeros_(linear.bias)
@@ -122,8 +130,16 @@ class Deberta(Encoding):
         """One object a layer, with projections of its own; the table is the same object in all of them."""
         return self.copies(count, keep=(self.table,))
 
-    def share(self, query: nn.Linear, key: nn.Linear) -> None:
-        """Project positions with the layer's own projections of queries and keys, as versions 2 and 3 do."""
+    def serves(self, query: nn.Linear, key: nn.Linear) -> None:
+        """Under `shared`, project positions with these from now on."""
+        if not self.shared:
+            return
+        if self._lent and not (self._lent[0] is query and self._lent[1] is key):
+            raise OptionError(
+                "positions have the projections of one layer",
+                given="another layer under the same encoding",
+                do="build an encoding for each layer and model; Transformer does so for its layers",
+            )
         size = self.heads * self.head_dim, self.width
         for linear in (query, key):
             if linear.weight.shape != size:
@@ -132,9 +148,15 @@ class Deberta(Encoding):
                     given=f"a projection to {linear.out_features} from {linear.in_features}",
                     allowed=f"{size[0]} from {size[1]}: as many key heads as query heads",
                 )
-        self.shared = True
-        self.position_key = None if self.position_key is None else key
-        self.position_query = None if self.position_query is None else query
+        self._lent = query, key
+        self.position_key = self.position_query = None
+
+    def _projections(self) -> tuple[nn.Linear | None, nn.Linear | None]:
+        """K, read by queries, and Q, read by keys; None for a term that is left out."""
+        if not self._lent:
+            return self.position_key, self.position_query
+        query, key = self._lent
+        return None if self.terms == "p2c" else key, None if self.terms == "c2p" else query
 
     def scale(self, head_dim: int) -> float:
         return ((3 if self.terms == "both" else 2) * head_dim) ** -0.5
@@ -152,8 +174,12 @@ class Deberta(Encoding):
             steps = steps.clamp(max=middle) + sum((steps > limit + EDGE).to(steps.dtype) for limit in limits)
         row = torch.where(apart < 0, -steps, steps) + s
         row = torch.minimum(torch.maximum(row, row.new_zeros(())), row.new_tensor(2 * s - 1)).to(torch.int64)
-        p, position = self.table().to(q.dtype), 0.0
-        for linear, content in ((self.position_key, q[..., :, None, :]), (self.position_query, k[..., None, :, :])):
+        p, position = self.table.weight.to(q.dtype), 0.0
+        if self.table.norm is not None:
+            centred = p - p.mean(dim=-1, keepdim=True)
+            spread = (centred.square().mean(dim=-1, keepdim=True) + EPSILON).sqrt()
+            p = centred / spread * self.table.norm.weight.to(q.dtype) + self.table.norm.bias.to(q.dtype)
+        for linear, content in zip(self._projections(), (q[..., :, None, :], k[..., None, :, :]), strict=True):
             if linear is not None:
                 offset = 0.0 if linear.bias is None else linear.bias.to(q.dtype)
                 of_row = p @ linear.weight.to(q.dtype).T + offset
@@ -169,11 +195,11 @@ class Deberta(Encoding):
         else:
             q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
             row = lambda b, h, i, j: rows[_steps(at(q_at, b, i) - at(k_at, b, j), span) + span]  # noqa: E731
-        terms = []
-        if self.position_key is not None:
-            terms.append(query_lookup(q, self._projected(self.position_key, table), row))
-        if self.position_query is not None:
-            terms.append(key_lookup(k, self._projected(self.position_query, table), row))
+        (to_position, to_content), terms = self._projections(), []
+        if to_position is not None:
+            terms.append(query_lookup(q, self._projected(to_position, table), row))
+        if to_content is not None:
+            terms.append(key_lookup(k, self._projected(to_content, table), row))
         return total(*terms)
 
     def _projected(self, linear: nn.Linear, table: Tensor) -> Tensor:

@@ -56,7 +56,7 @@ class Case:
         return weigh(self.encoding(self.shape), self.generator(1)).to(dtype)
 
     def model(self, encoding: Encoding | None = None, dtype: torch.dtype = torch.float64) -> Transformer:
-        """Two layers with grouped keys around the encoding, weights of standard deviation 0.3."""
+        """Two layers with grouped keys, if it takes them, around the encoding, weights of standard deviation 0.3."""
         encoding = self.encoding(self.shape) if encoding is None else encoding
         model = Transformer(
             VOCABULARY,
@@ -64,7 +64,7 @@ class Case:
             SHAPE.depth,
             SHAPE.heads,
             encoding,
-            kv_heads=KV_HEADS,
+            kv_heads=encoding.kv_heads or KV_HEADS,
             mask=self.mask,
             backend=self.backend(),
         )

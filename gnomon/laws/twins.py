@@ -14,6 +14,7 @@ class Definition(Encoding):
         self.encoding = encoding
         self.properties, self.domain, self.causal = encoding.properties, encoding.domain, encoding.causal
         self.scale, self.score, self.value = encoding.scale, encoding.score, encoding.value
+        self.kv_heads, self.serves = encoding.kv_heads, encoding.serves
 
     def layers(self, count: int) -> list[Encoding]:
         return [self if layer is self.encoding else Definition(layer) for layer in self.encoding.layers(count)]

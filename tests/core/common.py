@@ -58,6 +58,11 @@ def weigh(module: nn.Module, seed: int = 0, std: float = 0.3) -> nn.Module:
     return module
 
 
+def key_heads(encoding: Encoding | Sequence[Encoding]) -> int:
+    """Fewer key heads than query heads, where the encoding takes such."""
+    return getattr(encoding, "kv_heads", None) or KV_HEADS
+
+
 def model(
     encoding: Encoding | Sequence[Encoding],
     mask: Mask = CAUSAL,
@@ -65,8 +70,8 @@ def model(
     depth: int = DEPTH,
     **options,
 ) -> Transformer:
-    """Two layers with grouped keys, weights of standard deviation 0.3, in evaluation mode."""
-    options = dict(kv_heads=KV_HEADS, mask=mask) | options
+    """Two layers with grouped keys where they are taken, weights of standard deviation 0.3, in evaluation mode."""
+    options = dict(kv_heads=key_heads(encoding), mask=mask) | options
     return weigh(Transformer(VOCABULARY, WIDTH, depth, HEADS, encoding, **options).to(dtype)).eval()
 
 

@@ -18,6 +18,7 @@ from tests.core.common import (
     every_variant,
     gap,
     heads,
+    key_heads,
     label,
     make,
     normal,
@@ -59,11 +60,11 @@ def test_the_module_takes_keys_from_elsewhere(variant):
     if only_causal(variant[0]):
         pytest.skip("reads the past only")
     encoding = make(variant[0], causal=False, **variant[1])
-    module = weigh(Attention(WIDTH, HEADS, encoding, kv_heads=3, mask=BIDIRECTIONAL).double())
+    module = weigh(Attention(WIDTH, HEADS, encoding, kv_heads=key_heads(encoding), mask=BIDIRECTIONAL).double())
     x, memory = normal(2, 4, WIDTH), normal(2, 7, WIDTH, seed=1)
     x_pos, memory_pos = anywhere(encoding, 2, 4, seed=1), anywhere(encoding, 2, 7, seed=2)
     q = module.q(x).unflatten(-1, (HEADS, -1)).transpose(1, 2)
-    k, v = (p(memory).unflatten(-1, (3, -1)).transpose(1, 2) for p in (module.k, module.v))
+    k, v = (p(memory).unflatten(-1, (module.kv_heads, -1)).transpose(1, 2) for p in (module.k, module.v))
     expected = module.out(plain(encoding, q, k, v, x_pos, memory_pos).transpose(1, 2).flatten(2))
     assert gap(module(x, x_pos, keys=memory, key_pos=memory_pos), expected) < 1e-12
     assert gap(module(x, x_pos, keys=x, key_pos=x_pos), module(x, x_pos)) < 1e-12

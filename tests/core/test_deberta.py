@@ -1,5 +1,6 @@
 """DeBERTa: rows by hand, projections shared and separate, queries other than keys, the mask decoder."""
 
+import copy
 import math
 
 import pytest
@@ -13,6 +14,7 @@ from gnomon.encodings.learned import Learned
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import Cache
+from gnomon.lab.build import encoding_parameters
 from gnomon.pairs import BIDIRECTIONAL, CAUSAL, dense
 from gnomon.positions import Positions
 from gnomon.transformer import Transformer
@@ -102,9 +104,8 @@ def test_the_table_stays_shared_through_the_meta_device():
 
 
 def test_shared_projections_learn_together_and_are_left_alone_at_a_reset():
-    encoding = create("deberta", SHAPE, span=8)
+    encoding = create("deberta", SHAPE, span=8, shared=True)
     attention = Attention(WIDTH, HEADS, encoding, mask=BIDIRECTIONAL)
-    encoding.share(attention.q, attention.k)
     before = attention.q.weight.clone()
     encoding.reset_parameters()
     assert torch.equal(before, attention.q.weight)
@@ -118,11 +119,77 @@ def test_shared_projections_learn_together_and_are_left_alone_at_a_reset():
     assert gap(attention.k.weight.grad, whole) > 1e-5
 
 
+@pytest.mark.parametrize("terms", ["both", "c2p", "p2c"])
+def test_shared_projections_are_those_of_each_layer(terms):
+    """The same numbers as projections of the encoding's own that hold the layer's weights."""
+    shared, own = (model(make("deberta", span=8, terms=terms, shared=s), kv_heads=HEADS) for s in (True, False))
+    own.load_state_dict(shared.state_dict(), strict=False)
+    with torch.no_grad():
+        for block in own.blocks:
+            attention, encoding = block.attention, block.attention.encoding
+            if terms != "p2c":
+                encoding.position_key.weight.copy_(attention.k.weight)
+            if terms != "c2p":
+                encoding.position_query.weight.copy_(attention.q.weight)
+                encoding.position_query.bias.zero_()
+    assert gap(shared(tokens(2, N)), own(tokens(2, N))) < 1e-12
+
+
+def test_shared_projections_are_no_parameters_of_the_encoding():
+    """They are decayed, counted and stored once, as the layer's."""
+    net = model(make("deberta", span=8, norm=True, shared=True))
+    plain = model(make("none"), kv_heads=HEADS)
+    assert set(net.state_dict()) - set(plain.state_dict()) == {
+        f"blocks.{n}.attention.encoding.table.{name}" for n in (0, 1) for name in ("weight", "norm.weight", "norm.bias")
+    }
+    table = {id(p) for p in net.blocks[0].attention.encoding.table.parameters()}
+    assert {id(p) for p in encoding_parameters(net)} == table
+    assert sum(p.numel() for p in net.parameters()) - sum(p.numel() for p in plain.parameters()) == 18 * WIDTH
+
+
+def test_shared_projections_follow_their_layer():
+    """Through a copy, another precision and the meta device."""
+    net, token = model(make("deberta", span=8, shared=True)), tokens(2, N)
+    other = copy.deepcopy(net)
+    weigh(other, seed=3)
+    for block in other.blocks:
+        assert block.attention.encoding._projections() == (block.attention.k, block.attention.q)
+    assert gap(other(token), net(token)) > 1e-3
+    assert net.to(torch.bfloat16)(token).isfinite().all()
+    with torch.device("meta"):
+        empty = model(make("deberta", span=8, shared=True), dtype=torch.float32)
+    empty = empty.to_empty(device="cpu").double()
+    empty.load_state_dict(other.state_dict())
+    assert gap(empty(token), other(token)) < 1e-12
+
+
+def test_what_is_shared_serves_one_layer():
+    encoding = make("deberta", span=8, shared=True)
+    attention = Attention(WIDTH, HEADS, encoding)
+    encoding.serves(attention.q, attention.k)
+    with pytest.raises(OptionError, match="one layer"):
+        Attention(WIDTH, HEADS, encoding)
+    with pytest.raises(OptionError, match="one layer"):
+        twice = make("deberta", span=8, shared=True)
+        Transformer(29, WIDTH, 2, HEADS, [twice, twice])
+
+
 def test_grouped_keys_cannot_be_shared():
-    encoding = create("deberta", SHAPE)
-    attention = Attention(WIDTH, HEADS, encoding, kv_heads=3, mask=BIDIRECTIONAL)
+    with pytest.raises(OptionError, match="kv_heads"):
+        Attention(WIDTH, HEADS, create("deberta", SHAPE, shared=True), kv_heads=3, mask=BIDIRECTIONAL)
+    grouped = Attention(WIDTH, HEADS, create("deberta", SHAPE), kv_heads=3, mask=BIDIRECTIONAL)
     with pytest.raises(OptionError, match="as many key heads"):
-        encoding.share(attention.q, attention.k)
+        create("deberta", SHAPE, shared=True).serves(grouped.q, grouped.k)
+
+
+def test_the_definition_has_a_norm_of_its_own(monkeypatch):
+    """A LayerNorm that is broken shows against the definition."""
+    encoding, (q, k, v) = deberta(span=8, norm=True), heads(N)
+    found, expected = (attend(q, k, v, encoding, mask=BIDIRECTIONAL, backend=b) for b in ("sdpa", "reference"))
+    assert gap(found, expected) < 1e-12
+    monkeypatch.setattr(torch.nn.LayerNorm, "forward", lambda self, x: x)
+    broken, same = (attend(q, k, v, encoding, mask=BIDIRECTIONAL, backend=b) for b in ("sdpa", "reference"))
+    assert gap(broken, expected) > 1e-3 and torch.equal(same, expected)
 
 
 def test_a_key_bias_of_positions_would_change_nothing():

@@ -17,6 +17,7 @@ from tests.core.common import (
     every_variant,
     gap,
     heads,
+    key_heads,
     label,
     make,
     model,
@@ -107,7 +108,8 @@ def test_a_model_as_built_is_finite_in_16_bits(variant, dtype, causal):
     encoding = make(name, causal=causal, **options)
     pos = Positions(torch.arange(300.0).double()[None, :, None].expand(-1, -1, encoding.domain.axes or 1))
     pos = Positions(pos.coords.clamp(max=encoding.domain.highest))
-    net = Transformer(29, 48, 2, 6, encoding, kv_heads=3, mask=CAUSAL if causal else BIDIRECTIONAL).to(dtype)
+    mask = CAUSAL if causal else BIDIRECTIONAL
+    net = Transformer(29, 48, 2, 6, encoding, kv_heads=key_heads(encoding), mask=mask).to(dtype)
     logits = net(tokens(1, 300), pos)
     logits.float().square().mean().backward()
     assert torch.isfinite(logits).all()

@@ -13,7 +13,20 @@ import torch
 from gnomon.attention import attend
 from gnomon.positions import Positions
 from gnomon.transformer import Transformer
-from tests.core.common import VOCABULARY, anywhere, every_variant, gap, heads, label, make, model, normal, tokens, weigh
+from tests.core.common import (
+    VOCABULARY,
+    anywhere,
+    every_variant,
+    gap,
+    heads,
+    key_heads,
+    label,
+    make,
+    model,
+    normal,
+    tokens,
+    weigh,
+)
 
 EVERY = pytest.mark.parametrize("variant", every_variant(), ids=label)
 TOKENS = 7
@@ -101,7 +114,8 @@ def test_a_model_built_without_memory(variant):
     name, options = variant
     net = model(make(name, **options), dtype=torch.float32)
     with torch.device("meta"):
-        empty = Transformer(VOCABULARY, 48, 2, 6, make(name, **options), kv_heads=3)
+        made = make(name, **options)
+        empty = Transformer(VOCABULARY, 48, 2, 6, made, kv_heads=key_heads(made))
     assert all(parameter.is_meta for parameter in empty.parameters())
     empty = empty.to_empty(device="cpu").eval()
     for tensor in (*empty.parameters(), *empty.buffers()):

@@ -98,11 +98,11 @@ def test_version_2(span, buckets, terms, shared, known):
 
 
 def test_the_projections_of_the_layer_itself():
-    """`share`: the modules are the same, so a step on one is a step on the other."""
+    """`shared`: the modules are the same, so a step on one is a step on the other."""
     their, table, _ = version_2(16, "both", 8, shared=True)
-    our = Deberta(WIDTH, HEADS, HEAD_DIM, span=16, buckets=8).double()
+    our = Deberta(WIDTH, HEADS, HEAD_DIM, span=16, buckets=8, shared=True).double()
     copy({our.table.weight: table})
-    our.share(query=their.query_proj, key=their.key_proj)
+    our.serves(query=their.query_proj, key=their.key_proj)
     x = normal(ROWS, TOKENS, WIDTH)
     q, k, v = (heads(f(x)) for f in (their.query_proj, their.key_proj, their.value_proj))
     for backend in ("sdpa", "reference"):
@@ -119,10 +119,10 @@ def test_the_encoder_of_version_3():
     )  # fmt: skip
     encoder = weigh(v2.DebertaV2Encoder(config))
     their = encoder.layer[0].attention.self
-    our = Deberta(WIDTH, HEADS, HEAD_DIM, span=16, buckets=8, norm=True).double()
+    our = Deberta(WIDTH, HEADS, HEAD_DIM, span=16, buckets=8, norm=True, shared=True).double()
     copy({our.table.weight: encoder.rel_embeddings.weight, our.table.norm.weight: encoder.LayerNorm.weight})
     copy({our.table.norm.bias: encoder.LayerNorm.bias})
-    our.share(their.query_proj, their.key_proj)
+    our.serves(their.query_proj, their.key_proj)
     x, real = normal(ROWS, TOKENS, WIDTH), torch.arange(TOKENS) < torch.tensor([[TOKENS], [11]])
     q, k, v = (heads(f(x)) for f in (their.query_proj, their.key_proj, their.value_proj))
     mask = encoder.get_attention_mask(real.long())

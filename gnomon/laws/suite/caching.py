@@ -43,7 +43,8 @@ def evicted(case: Case) -> Outcome:
         return Outcome(0.0, reason="what is added at the input stays where it was added")
     if encoding.domain.axes not in (None, 1):
         return Outcome(0.0, reason="places in a cache are on one axis")
-    attention = Attention(SHAPE.width, SHAPE.heads, encoding, kv_heads=KV_HEADS, mask=case.mask, backend=case.backend())
+    options = dict(kv_heads=encoding.kv_heads or KV_HEADS, mask=case.mask, backend=case.backend())
+    attention = Attention(SHAPE.width, SHAPE.heads, encoding, **options)
     attention = weigh(attention, case.generator(2)).to(torch.float64)
     x, cache = case.inputs(), case.sinks(first, last)
     for i in range(TOKENS):
