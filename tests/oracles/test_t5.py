@@ -116,3 +116,20 @@ def test_cross_attention_has_no_bias():
     close(our(x, keys=memory), expected)
     anywhere = Positions(100 * normal(ROWS, TOKENS, 1, seed=2))
     close(our(x, sequence(4, 7), keys=memory, key_pos=anywhere), expected)
+
+
+def test_each_layer_has_a_table_of_its_own():
+    """UMT5: every layer of its stack has a bias, where T5's later layers take that of the first."""
+    umt5 = theirs("umt5")
+    config = umt5.UMT5Config(
+        d_model=WIDTH, d_kv=WIDTH // HEADS, num_heads=HEADS, is_decoder=True, dropout_rate=0.0,
+        relative_attention_num_buckets=8, relative_attention_max_distance=6,
+    )  # fmt: skip
+    config._attn_implementation = "eager"
+    x = normal(ROWS, TOKENS, WIDTH)
+    for layer, encoding in enumerate(T5(HEADS, True, 8, 6, per_layer=True).layers(2)):
+        their = weigh(umt5.UMT5Attention(config, has_relative_attention_bias=True, layer_idx=layer), seed=layer)
+        our = Attention(WIDTH, HEADS, encoding).double()
+        copy({our.q.weight: their.q.weight, our.k.weight: their.k.weight, our.v.weight: their.v.weight})
+        copy({our.out.weight: their.o.weight, encoding.weight: their.relative_attention_bias.weight})
+        close(our(x), their(x, attention_mask=future(TOKENS, TOKENS))[0])
