@@ -152,7 +152,7 @@ class Encoding(nn.Module):
                 if always
                 else f"{type(self).__name__} was built for a causal mask: it tells no two later tokens apart",
                 given="a mask that shows later tokens",
-                do="use mask=CAUSAL" if always else "build it with causal=False, or use mask=CAUSAL",
+                do="use mask=CAUSAL" if always else "create it for a Shape(..., causal=False), or use mask=CAUSAL",
             )
 
     def takes(self, pos: Positions) -> None:
@@ -177,7 +177,9 @@ class Encoding(nn.Module):
             raise PositionError(
                 f"{type(self).__name__} has no such position",
                 given=f"position {max(place[~inside].tolist(), key=abs):g}",
-                allowed=f"{domain.lowest:g} to {domain.highest:g}" + ", whole numbers" * domain.whole,
+                allowed="whole numbers"
+                if domain.unbounded
+                else f"{domain.lowest:g} to {domain.highest:g}" + ", whole numbers" * domain.whole,
                 do=self.beyond_domain,
             )
 

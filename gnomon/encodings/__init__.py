@@ -70,8 +70,15 @@ def create(name: str, shape: Shape, **options: object) -> Encoding:
 
 def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
     """An encoding of any class, its sizes taken from `shape`; `options` go to its constructor."""
-    known = options_of(kind)
-    for option in options:
+    known, of_shape = options_of(kind), [field.name for field in fields(Shape)]
+    for option, value in options.items():
+        if option in of_shape:
+            raise OptionError(
+                f"{option} is no option: it is the shape's to say",
+                given=f"{option}={value!r}",
+                allowed=", ".join(known) or "no options",
+                do=f"give Shape(..., {option}={value!r})",
+            )
         if option not in known:
             raise unknown(f"option of {kind.__name__}", option, known)
     missing = [name for name, default in known.items() if default is inspect.Parameter.empty and name not in options]

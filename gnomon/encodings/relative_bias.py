@@ -17,8 +17,8 @@ class RelativeBias(Encoding):
 
     On a grid (`axes=2`) p is (row, column), and B has an entry for each difference of rows, clipped at R = `rows`,
     with each difference of columns, clipped at C = `columns`; a window of H x W patches has R = H - 1, C = W - 1, and
-    nothing is clipped. On a line B has an entry for each difference, clipped at `clip`, which R and C default to.
-    Swin and BEiT fail outside their window; here what is farther away reads the last row or column.
+    nothing is clipped. On a line B has an entry for each difference, clipped at `clip`; so are R and C where neither
+    is given. Swin and BEiT fail outside their window; here what is farther away reads the last row or column.
 
     Shapes: B `[h, 2 clip + 1]`, or `[h, (2R + 1)(2C + 1)]` with rows before columns, the most negative differences
     first: the transpose of Swin's `relative_position_bias_table`. Initialised N(0, 0.02) as in Swin.
@@ -26,7 +26,8 @@ class RelativeBias(Encoding):
     BEiT has three numbers of its own. Shared by all layers, as `use_shared_relative_position_bias` does in BEiT; with
     `per_layer` each layer has a table of its own, as in Swin.
     Cost: (2R + 1)(2C + 1) h parameters; a gather for each pair, once per forward pass.
-    Errors: OptionError for `rows` or `columns` on a line; PositionError between whole numbers or for other axes.
+    Errors: OptionError for `rows` or `columns` on a line, or one without the other; PositionError between whole numbers
+    or for other axes.
     Use: on image windows of one size, or short lines: one number for each difference of row and column.
     Fails: differences that training never had share the number of the last row or column; other window sizes need
     the table resized.
@@ -66,7 +67,14 @@ class RelativeBias(Encoding):
                 given=f"axes=1, rows={rows}, columns={columns}",
                 do="give clip=16 for a line, or axes=2 for a grid",
             )
-        limits = (clip,) if axes == 1 else tuple(clip if limit is None else limit for limit in (rows, columns))
+        if (rows is None) != (columns is None):
+            raise OptionError(
+                "a grid has rows and columns: say both, or neither",
+                given=f"rows={rows}, columns={columns}",
+                allowed=f"both, or clip={clip} for either",
+                do=f"give rows=H - 1, columns=W - 1 for H x W patches, or clip={rows or columns or clip} alone",
+            )
+        limits = (clip,) if axes == 1 else (clip, clip) if rows is None else (rows, columns)
         if min(limits) < 0 or not max(limits):
             raise OptionError(
                 "a relative bias tells differences apart up to a limit",

@@ -1,5 +1,7 @@
 """encodings.create: sizes from the shape, options from the caller; a slip is answered with the nearest name."""
 
+from dataclasses import replace
+
 import pytest
 
 from gnomon import encodings
@@ -63,15 +65,25 @@ def test_sizes_come_from_the_shape(name):
 def test_what_is_causal_is_the_shape_s_to_say():
     assert create("t5", SHAPE).causal
     assert not create("t5", Shape(48, 6, 8, 2, causal=False)).causal
-    with pytest.raises(OptionError):
+    with pytest.raises(OptionError) as error:
         create("t5", SHAPE, causal=False)
+    assert error.value.do == "give Shape(..., causal=False)"
+
+
+def test_what_an_encoding_for_a_causal_mask_advises_can_be_done():
+    """Under a mask that shows later tokens; `causal=False` is no option of `create`."""
+    for name in ("t5", "fire"):
+        with pytest.raises(OptionError, match="causal=False") as error:
+            create(name, SHAPE).fits(causal=False)
+        assert "Shape(..., causal=False)" in error.value.do
+        create(name, replace(SHAPE, causal=False)).fits(causal=False)
 
 
 def test_options_reach_the_encoding():
     rope = create("rope", SHAPE, theta=500.0, pairing="interleaved", fraction=0.5)
     assert (rope.theta, rope.pairing, rope.rotary) == (500.0, "interleaved", 4)
     assert build(T5, SHAPE, buckets=8, max_distance=30).weight.shape == (8, 6)
-    assert options_of(T5) == {"buckets": 32, "max_distance": 128}
+    assert options_of(T5) == {"buckets": 32, "max_distance": 128, "per_layer": False}
     assert options_of(Rope).items() >= {"theta": 10_000.0, "pairing": "half", "fraction": 1.0, "axes": 1}.items()
 
 

@@ -75,23 +75,32 @@ def test_even_positions_by_a_table_of_differences(start, step):
 def test_sizes():
     assert RelativeBias(6).weight.shape == (6, 33)
     assert RelativeBias(6, axes=2, rows=2, columns=5).weight.shape == (6, 5 * 11)
-    assert RelativeBias(6, axes=2, clip=3, columns=0).weight.shape == (6, 7)
+    assert RelativeBias(6, axes=2, rows=3, columns=0).weight.shape == (6, 7)
+    assert RelativeBias(6, axes=2, clip=3).weight.shape == (6, 49)
 
 
 def test_positions_that_it_does_not_take():
     line, patches = RelativeBias(HEADS).double(), RelativeBias(HEADS, axes=2).double()
     for encoding, pos in ((line, grid(2, 3)), (patches, sequence(6)), (line, at([0, 1, 2, 3, 4, 5.5]))):
-        with pytest.raises(PositionError):
+        with pytest.raises(PositionError) as error:
             attend(*heads(6, rows=1), encoding, pos)
+    assert error.value.allowed == "whole numbers"
 
 
 @pytest.mark.parametrize(
     "options",
     [dict(axes=3), dict(axes=0), dict(rows=3), dict(columns=3), dict(clip=0), dict(clip=-2),
-     dict(axes=2, rows=-1), dict(axes=2, rows=0, columns=0)],
+     dict(axes=2, rows=-1, columns=2), dict(axes=2, rows=0, columns=0), dict(axes=2, rows=3), dict(axes=2, columns=3)],
     ids=str,
 )  # fmt: skip
 def test_options_that_make_no_sense(options):
     with pytest.raises(OptionError) as error:
         RelativeBias(6, **options)
     assert error.value.given is not None
+
+
+def test_rows_without_columns_are_no_grid():
+    """A window of 4 x 4 patches is not one of 4 rows and 17 columns."""
+    with pytest.raises(OptionError, match="both, or neither") as error:
+        RelativeBias(6, axes=2, rows=3)
+    assert "rows=3, columns=None" in error.value.given and "clip=3" in error.value.do
