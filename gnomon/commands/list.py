@@ -130,10 +130,10 @@ def _show(rows: list[dict[str, Any]], shape: Any) -> None:
         f"for {shape.depth} layers of width {shape.width}, {shape.heads} heads of {shape.head_dim}, causal; cost is "
         f"the time of\na forward pass of {TOKENS} tokens over that without positions\n"
     )
-    names = list(dict.fromkeys(name for row in rows for name in row["properties"]))
-    properties = table("encoding", *(name.replace("_", " ") for name in names))
+    properties = table("encoding", "declares, and laws hold it to")
     for row in rows:
-        properties.add_row(row["name"], *("yes" if name in row["properties"] else "-" for name in names))
+        declared = ", ".join(name.replace("_", " ") for name in row["properties"])
+        properties.add_row(row["name"], declared or "nothing")
     out.print(properties)
     out.print()
     options = table("encoding", "options and their defaults")
@@ -146,6 +146,6 @@ def _show(rows: list[dict[str, Any]], shape: Any) -> None:
 def _positions(domain: dict[str, Any]) -> str:
     kind = "whole" if domain["whole"] else "real"
     low, high = domain["lowest"], domain["highest"]
-    bounds = f"{kind}, {low:g} to {high:g}" if low is not None and high is not None else f"any {kind}"
+    bounds = f"{kind} {low:g}..{high:g}" if low is not None and high is not None else f"any {kind}"
     axes = {None: "any axes", 1: "1 axis"}.get(domain["axes"], f"{domain['axes']} axes")
     return f"{bounds}; {axes}"
