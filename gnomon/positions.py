@@ -156,7 +156,7 @@ class Positions:
         return joined._stepping(self.step, self.start) if even else joined
 
     def counts_from(self, first: int) -> bool:
-        """Whether these are first, first + 1, ... of one document, each with a place, as far as is known without data."""
+        """Whether these are first, first + 1, ... in one document, each with a place, known without looking at data."""
         plain = self.index is None and self.segment is None and self.placed is None
         return plain and self.step == 1 and self.start is not None and self.start == first
 

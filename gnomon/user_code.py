@@ -9,6 +9,7 @@ from typing import Any
 
 from gnomon.errors import OptionError, UserError
 
+PREFIX = "user_code_"
 DO = "name a class that inherits from gnomon.Encoding as path/to/file.py:Class; CONTRIBUTING.md shows one"
 
 
@@ -36,7 +37,7 @@ def run(path: Path, sets: str) -> dict[str, Any]:
 def _module(path: Path) -> ModuleType:
     """The file as a module of its own, which torch.compile can find by name; the same code is run once."""
     source = path.read_bytes()
-    name = f"user_code_{hashlib.sha256(str(path.resolve()).encode() + source).hexdigest()[:16]}"
+    name = f"{PREFIX}{hashlib.sha256(str(path.resolve()).encode() + source).hexdigest()[:16]}"
     if name not in sys.modules:
         module = ModuleType(name)
         module.__file__ = str(path)
@@ -47,6 +48,11 @@ def _module(path: Path) -> ModuleType:
             del sys.modules[name]
             raise
     return sys.modules[name]
+
+
+def file_of(kind: type) -> Path | None:
+    """The user's file that defines a class; None for a class of somebody else."""
+    return Path(sys.modules[kind.__module__].__file__) if kind.__module__.startswith(PREFIX) else None
 
 
 def failed(error: BaseException, path: Path) -> UserError:

@@ -24,9 +24,9 @@ from gnomon.encodings.t5 import T5
 from gnomon.encodings.transformer_xl import TransformerXL
 from gnomon.encodings.user import load
 from gnomon.encodings.xpos import XPos
-from gnomon.errors import OptionError, unknown
+from gnomon.errors import OptionError, UserError, unknown
 from gnomon.typed import typed
-from gnomon.user_code import is_class
+from gnomon.user_code import failed, file_of, is_class
 
 ENCODINGS: dict[str, type[Encoding]] = {
     "none": NoPE,
@@ -96,7 +96,14 @@ def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
         for name, value in options.items()
     }
     sizes = {field.name: getattr(shape, field.name) for field in fields(Shape) if field.name in taken}
-    return kind(**sizes, **options)
+    try:
+        return kind(**sizes, **options)
+    except UserError:
+        raise
+    except Exception as error:
+        if (path := file_of(kind)) is None:
+            raise
+        raise failed(error, path) from error
 
 
 def options_of(kind: type[Encoding]) -> dict[str, object]:

@@ -9,7 +9,7 @@ from safetensors.torch import load_model
 from gnomon import user_code
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import create
-from gnomon.errors import OptionError
+from gnomon.errors import OptionError, UserError
 from gnomon.lab.corpus import Corpus
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.seeds import seed_of
@@ -77,7 +77,14 @@ def check(experiment: Experiment, *, cpu: bool) -> None:
                 given=f"{experiment.label}, which remembers {made.memory} tokens, randomised",
                 do="train without a memory (mem_len=0), or without randomised",
             )
-        made(torch.zeros(1, experiment.training.length, dtype=torch.int64))
+        try:
+            made(torch.zeros(1, experiment.training.length, dtype=torch.int64))
+        except UserError:
+            raise
+        except Exception as error:
+            if (path := user_code.file_of(type(made.encodings[0]))) is None:
+                raise
+            raise user_code.failed(error, path) from error
 
 
 def parameters(model: Transformer) -> dict[str, int]:

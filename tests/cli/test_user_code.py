@@ -149,6 +149,21 @@ def test_a_constructor_that_asks_for_more_than_sizes(mine: Path):
         build.encoding(Experiment(str(mine)))
 
 
+FAULTS = {
+    "in its constructor": "    def __init__(self):\n        super().__init__()\n        raise ValueError('no good')\n",
+    "at work": "    def bias(self, q, k, q_pos, k_pos):\n        return 1 / 0\n",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_class_is_told_before_anything_is_trained(fault: str, tmp_path: Path):
+    (tmp_path / "bad.py").write_text("from gnomon import Encoding\n\n\nclass Bad(Encoding):\n" + FAULTS[fault])
+    (tmp_path / "book.txt").write_bytes(bytes(65 + i % 23 for i in range(20_000)))
+    sizes = ["--text", "book.txt", "--steps", "2", "--length", "16", "--lengths", "16"]
+    done = process("compare", "--encodings", "none", "--encoding", "bad.py:Bad", *sizes, cwd=tmp_path)
+    assert done.code == 2 and "bad.py, line" in done.err and "Traceback" not in done.err
+
+
 def test_a_file_that_is_not_there(tmp_path: Path):
     done = process("laws", "--encoding", "nowhere.py:Mine", cwd=tmp_path)
     assert done.code == 2 and "no such file" in done.err and "Traceback" not in done.err
