@@ -9,8 +9,8 @@ Command:  gnomon compare quick
 Answer:   Transformer-XL, Shaw and ALiBi hold to 8 times the length, within 0.003, 0.039 and 0.002 nats. DeBERTa, T5,
           SeqPE and RoPE hold to 160 bytes and then lose 0.11, 0.18, 0.65 and 1.5 nats at 256, and 0.51, 0.76, 1.2 and
           2.3 at 1024. Learned and sinusoidal positions have lost 1.1 and 1.2 nats at 160 bytes already, 32 past the
-          training length. Without positions the loss creeps up, by 0.11 nats at 256 and 0.19 at 1024, but it is the worst of the
-          ten in range (2.38 nats a byte on the paired targets; DeBERTa, the best, 1.68).
+          training length. Without positions the loss creeps up, by 0.11 nats at 256 and 0.19 at 1024, but it is the
+          worst of the ten in range (2.38 nats a byte on the paired targets; DeBERTa, the best, 1.68).
           One seed: what lies close together, such as DeBERTa, Transformer-XL, Shaw and RoPE in range, is not put in
           order by it. Equal steps are not equal costs: one of DeBERTa takes 2.4 times one without positions.
 
