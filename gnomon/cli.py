@@ -83,7 +83,16 @@ def _read(arguments: list[str]) -> Command:
 
 def _lines(text: str) -> str:
     """`text` as it is written: tyro joins lines that begin with a letter, and doubles those that are empty."""
-    return "\n".join(f"  {line}" if line else ZERO_WIDTH_SPACE for line in text.splitlines())
+    return "\n".join(f"  {line}" if line else _nothing() for line in text.splitlines())
+
+
+def _nothing() -> str:
+    """A line that shows nothing and is not empty, in what stdout can write."""
+    try:
+        ZERO_WIDTH_SPACE.encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return " "
+    return ZERO_WIDTH_SPACE
 
 
 def _brief(command: type[Command]) -> str:

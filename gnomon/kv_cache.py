@@ -189,14 +189,18 @@ class Memory(Past):
         """What is remembered, by name; for positions without padding, documents or gaps."""
         held = {} if self._positions is None else {"coords": self._positions.coords}
         layers = {f"layer {layer}": inputs for layer, inputs in self.inputs.items()}
-        return {"length": torch.tensor(self.length), **held, **layers}
+        numbers = {"length": torch.tensor(self.length), "counted": torch.tensor(self.counted)}
+        return {**numbers, **held, **layers}
 
     def load(self, tensors: Mapping[str, Tensor], device: torch.device) -> None:
         """Remember what `tensors` said."""
-        self.length = int(tensors["length"])
+        self.length, self.counted = int(tensors["length"]), bool(tensors["counted"])
         if "coords" in tensors:
             coords = tensors["coords"].to(device)
-            self._positions = Positions(coords, turn=self.length - coords.shape[1])
+            first = self.length - coords.shape[1]
+            held = Positions(coords, turn=first)
+            # As before it was saved, also in what is known of the positions: that decides how they are computed with.
+            self._positions = held.counting(first) if self.counted else held
         layers = {name: inputs for name, inputs in tensors.items() if name.startswith("layer ")}
         self.inputs = {int(name.removeprefix("layer ")): inputs.to(device) for name, inputs in layers.items()}
 

@@ -104,6 +104,10 @@ class Positions:
     def shifted(self, by: float | Sequence[float]) -> "Positions":
         """The same tokens, every coordinate moved by `by` (a number, or one number an axis)."""
         given, by = by, torch.as_tensor(by, dtype=torch.float64, device=self.coords.device)
+        if by.numel() not in (1, self.axes) or not (torch.compiler.is_compiling() or torch.isfinite(by).all()):
+            raise PositionError(
+                "positions move by a finite number, or by one an axis", given=given, allowed=f"1 or {self.axes} numbers"
+            )
         start = None if self.start is None or not isinstance(given, int | float) else self.start + given
         return replace(self, coords=self.coords + by)._stepping(self.step, start)
 
@@ -160,9 +164,9 @@ class Positions:
         plain = self.index is None and self.segment is None and self.placed is None
         return plain and self.step == 1 and self.start is not None and self.start == first
 
-    def counting(self) -> "Positions":
-        """These positions, which the caller knows to be 0, 1, 2, ..."""
-        return self._stepping(1.0, 0)
+    def counting(self, first: int = 0) -> "Positions":
+        """These positions, which the caller knows to be first, first + 1, ..."""
+        return self._stepping(1.0, first)
 
     def joins(self, later: "Positions") -> None:
         """PositionError unless `later` tokens can follow these in the same rows."""
@@ -196,8 +200,8 @@ def sequence(n: int, start: float | Sequence[float] | Tensor = 0, *, step: float
     """
     if n < 0:
         raise PositionError("a sequence needs a length", given=n, allowed="0 or more")
-    if isinstance(start, float) and not math.isfinite(start):
-        raise PositionError("positions are real numbers", given=start, do="give a finite start")
+    if any(isinstance(number, float) and not math.isfinite(number) for number in (start, step)):
+        raise PositionError("positions are real numbers", given=f"start {start}, step {step}", do="give finite ones")
     count = step * torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
     if not isinstance(start, int | float):
         starts = torch.as_tensor(start, dtype=torch.float64, device=device)
@@ -278,7 +282,7 @@ def timed(seconds: Tensor | Sequence[float]) -> Positions:
 
     Subtract a reference time in whole numbers or float64 before calling: a float32 clock of 1.7e9 s ticks in 128 s.
     """
-    coords = torch.as_tensor(seconds)
+    coords = seconds if isinstance(seconds, Tensor) else torch.as_tensor(seconds, dtype=torch.float64)
     if coords.is_floating_point() and coords.dtype in (torch.float16, torch.bfloat16):
         raise PositionError(
             "positions of 16 bits merge neighbours: bfloat16 counts to 256, float16 to 2048",

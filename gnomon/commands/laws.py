@@ -1,7 +1,9 @@
 """`gnomon laws`: every law on every encoding, and every law on every committed mutant."""
 
+import multiprocessing
 import string
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 ACROSS = 6
 """Encodings side by side in 80 columns."""
 
+ENOUGH = 4
+"""Cases for which a process of their own is worth its start."""
+
 MARKS = {"killed": "X", "passes": "·", "not applicable": " ", "WRONG": "?"}
 
 
@@ -29,7 +34,8 @@ class Laws:
     cached decoding and a full forward pass. A property that an encoding does
     not declare must fail, by a counterexample. --mutants runs the laws on
     committed wrong encodings instead, to show which law catches which
-    mistake. The exit code is 1 if anything does not hold. Some seconds an encoding.
+    mistake. The exit code is 1 if anything does not hold. Seconds for each
+    encoding.
 
     Examples:
       gnomon laws
@@ -47,21 +53,19 @@ class Laws:
     json: Json = False
 
     def run(self) -> int:
-        import torch
-
         from gnomon.errors import OptionError
 
         names = (*self.names, *self.encoding)
         if self.mutants and names:
             given = ", ".join(names)
             raise OptionError("the mutants are checked all together", given=given, do="leave out the names")
-        torch.set_num_threads(1)  # tensors this small are slower on several
         return self._mutants() if self.mutants else self._table(names)
 
     def _table(self, names: tuple[str, ...]) -> int:
-        from gnomon.laws import LAWS, cases, judge
+        from gnomon.laws import cases
 
-        rows = [judge(law, case) for case in _tracked(cases(names or None)) for law in LAWS.values()]
+        count = len(cases(names or None))
+        rows = [row for found in _shared_out(_judged, names, count) for row in found]
         if self.json:
             print_json([asdict(row) for row in rows])
         else:
@@ -69,9 +73,9 @@ class Laws:
         return int(any(row.verdict == "BROKEN" for row in rows))
 
     def _mutants(self) -> int:
-        from gnomon.laws.mutants import MUTANTS, matrix
+        from gnomon.laws.mutants import MUTANTS
 
-        cells = [cell for mutant in _tracked(MUTANTS) for cell in matrix([mutant.name])]
+        cells = [cell for found in _shared_out(_tried, (), len(MUTANTS)) for cell in found]
         if self.json:
             print_json([asdict(cell) for cell in cells])
         else:
@@ -79,13 +83,41 @@ class Laws:
         return int(any(cell.verdict == "WRONG" for cell in cells))
 
 
-def _tracked(items: Iterable) -> Iterable:
-    """The items, with a bar on stderr where that is a terminal."""
+def _judged(names: tuple[str, ...], index: int) -> "list[Row]":
+    """Every law on one case of the encodings named."""
+    from gnomon.laws import LAWS, cases, judge
+
+    return [judge(law, cases(names or None)[index]) for law in LAWS.values()]
+
+
+def _tried(names: tuple[str, ...], index: int) -> "list[Cell]":
+    """Every law on one mutant."""
+    from gnomon.laws.mutants import MUTANTS, matrix
+
+    return matrix([MUTANTS[index].name])
+
+
+def _shared_out(work: Callable[[tuple[str, ...], int], list], names: tuple[str, ...], count: int) -> Iterable[list]:
+    """`work(names, 0)` to `work(names, count - 1)`, in order, on all cores, with a bar on stderr if that is a terminal.
+
+    Each process has one thread: tensors this small are slower on several.
+    """
+    import torch
     from rich.console import Console
     from rich.progress import track
 
+    from gnomon.lab.machine import cores
+
     screen = Console(stderr=True)
-    return track(items, "checking", console=screen, transient=True, disable=not screen.is_terminal)
+    shown = dict(description="checking", total=count, console=screen, transient=True, disable=not screen.is_terminal)
+    workers = min(cores(), count // ENOUGH)
+    if workers < 2:
+        torch.set_num_threads(1)
+        yield from track((work(names, index) for index in range(count)), **shown)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, spawn, torch.set_num_threads, (1,)) as pool:
+        yield from track(pool.map(work, [names] * count, range(count)), **shown)
 
 
 def _show_table(rows: "list[Row]") -> None:

@@ -57,7 +57,7 @@ def _rows(names: Sequence[str], shape: Any) -> list[dict[str, Any]]:
     return [
         {
             "name": name.rpartition(":")[2],
-            "title": (kind.__doc__ or "").strip().splitlines()[0],
+            "title": (kind.__doc__ or "").strip().partition("\n")[0],
             "acts_on": made[name].sites,
             "positions": _domain(made[name].domain),
             "properties": [p.name.lower() for p in Property if p in made[name].properties],

@@ -81,7 +81,7 @@ def run(
             run_together(list(unique.values()), store, settings, progress)
         elif missing:
             count, devices = _workers(workers, len(missing), cpu)
-            threads = max(1, cores() // count)
+            threads = min(max(1, cores() // count), _most_threads())
             with Pool(store, settings, threads) as pool, flagged() as stop:
                 sweep = _Sweep(list(missing.values()), pool, progress, count, devices)
                 sweep.run(stop)
@@ -90,6 +90,12 @@ def run(
     finally:
         progress.end()
     return [store.record(e.hash) for e in pinned]
+
+
+def _most_threads() -> int:
+    """The user's OMP_NUM_THREADS is a bound: where others compute too, waiting threads cost more than they bring."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, int(given)) if given.isdigit() else sys.maxsize
 
 
 class _Sweep:

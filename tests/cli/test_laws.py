@@ -8,6 +8,20 @@ from gnomon.commands import laws as command
 from gnomon.laws import LAWS, Row, mutants
 
 
+@pytest.fixture(autouse=True)
+def in_this_process(request, monkeypatch):
+    """What a test replaces is not replaced in other processes."""
+    if "several_processes" not in request.node.name:
+        monkeypatch.setattr(command, "ENOUGH", 10**6)
+
+
+def test_laws_in_several_processes_are_those_of_one(gnomon, monkeypatch):
+    several = json.loads(gnomon("laws", "none", "learned", "--json").out)
+    monkeypatch.setattr(command, "ENOUGH", 10**6)
+    alone = json.loads(gnomon("laws", "none", "learned", "--json").out)
+    assert [row | {"error": 0} for row in several] == [row | {"error": 0} for row in alone]
+
+
 def test_laws_of_one_encoding(gnomon, monkeypatch):
     monkeypatch.setattr("gnomon.laws.LAWS", {name: LAWS[name] for name in ("lowering", "translation", "continuity")})
     shown = gnomon("laws", "none", "t5")

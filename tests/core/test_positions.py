@@ -1,5 +1,6 @@
 """The constructors of positions: where tokens are, when they come, which document they belong to."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -161,3 +162,20 @@ MISTAKES = {
 def test_mistakes(mistake):
     with pytest.raises(PositionError):
         MISTAKES[mistake]()
+
+
+def test_python_numbers_are_read_in_float64():
+    assert positions.timed([1.7e9, 1.7e9 + 1]).coords.flatten().tolist() == [1.7e9, 1.7e9 + 1]
+    assert positions.timed([0.1]).coords.item() == 0.1
+
+
+def test_no_number_that_is_none_gets_in():
+    for wrong in (math.nan, math.inf):
+        with pytest.raises(PositionError, match="real numbers"):
+            positions.sequence(3, step=wrong)
+        with pytest.raises(PositionError, match="real numbers"):
+            positions.sequence(3, torch.tensor([wrong]))
+        with pytest.raises(PositionError, match="finite"):
+            positions.sequence(3).shifted(wrong)
+    with pytest.raises(PositionError, match="axis"):
+        positions.sequence(3).shifted([1, 2])

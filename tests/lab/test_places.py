@@ -37,9 +37,12 @@ def test_a_memory_changes_training(text: Path, monkeypatch):
     assert not same(trained(toy(text))[0], without)
 
 
+@pytest.mark.parametrize("encoding", ["rope", "transformer_xl"])
 @pytest.mark.parametrize("stops", [(1,), (3, 4, 11)])
-def test_an_interrupted_run_with_a_memory_ends_as_an_undisturbed_one(text: Path, tmp_path: Path, remembering, stops):
-    experiment = toy(text)
+def test_an_interrupted_run_with_a_memory_ends_as_an_undisturbed_one(
+    text: Path, tmp_path: Path, remembering, stops: tuple[int, ...], encoding: str
+):
+    experiment = toy(text, encoding, options={"mem_len": 10} if encoding == "transformer_xl" else {})
     undisturbed, expected = trained(experiment)
     path = tmp_path / "checkpoint"
     for stop in stops:

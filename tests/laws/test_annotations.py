@@ -10,8 +10,10 @@ with install_import_hook("gnomon", "tests.typecheck.checked"):
     import gnomon.laws as laws
 import torch
 torch.set_num_threads(1)
-names = [name for name in laws.LAWS if name != "flex"]
-rows = [laws.judge(laws.LAWS[name], case) for case in laws.cases() for name in names]
+# Laws that call the same functions many times over, and variants under a second mask, meet no other signature.
+names = [name for name in laws.LAWS if name not in ("flex", "precision", "half", "training")]
+cases = [case for case in laws.cases() if case.causal or "(" not in case.label]
+rows = [laws.judge(laws.LAWS[name], case) for case in cases for name in names]
 assert rows and not [row for row in rows if row.verdict == "BROKEN"]
 
 from gnomon.attention import attend
