@@ -69,8 +69,8 @@ def table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -
 
 
 def print_json(value: Any) -> None:
-    """`value` as indented JSON; numbers that JSON does not have (nan, inf) become null."""
-    print(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False))
+    """`value` as indented JSON; numbers that JSON does not have (nan, inf) become null, dates and their like text."""
+    print(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
 
 
 def _finite(value: Any) -> Any:

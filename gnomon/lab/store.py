@@ -31,6 +31,10 @@ MARKER = "gnomon-store.json"
 HASH = re.compile(r"[0-9a-f]{16}")
 
 
+WRITTEN = {"label": str, "status": str, "lengths": list, "cost": dict, "parameters": dict, "environment": dict}
+"""What every record says besides the run it is of, and by what kind of value."""
+
+
 class Store:
     """A folder of runs.
 
@@ -110,6 +114,9 @@ class Store:
             sound = False
         if not sound:
             raise _damaged(file, "it does not describe the run it is named after")
+        wrong = [name for name, kind in WRITTEN.items() if not isinstance(record.get(name), kind)]
+        if wrong:
+            raise _damaged(file, f"it lacks {', '.join(wrong)}")
         return record
 
     def records(self) -> list[dict[str, Any]]:

@@ -1,5 +1,7 @@
 """The tables of `gnomon compare` and `gnomon results` in 80 columns: no word of a name is broken."""
 
+import json
+
 import pytest
 
 from gnomon.commands.compare import show
@@ -67,3 +69,13 @@ def test_compare_leaves_costs_out_where_a_name_would_break(records, capsys):
     short = capsys.readouterr().out
     assert "ms/step" in short and "in the report" not in short
     assert lines(long) and lines(short)
+
+
+def test_what_json_has_no_word_for_is_text(capsys):
+    from datetime import date
+    from decimal import Decimal
+
+    from gnomon.commands.output import print_json
+
+    print_json([date(2020, 1, 1), Decimal("1.5"), float("nan")])
+    assert json.loads(capsys.readouterr().out) == ["2020-01-01", "1.5", None]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.encodings.sinusoidal import Sinusoidal
-from gnomon.errors import OptionError
+from gnomon.errors import OptionError, PositionError
 from gnomon.positions import Positions, grid, sequence
 from tests.core.common import at, gap, normal
 
@@ -115,3 +115,10 @@ def test_embeddings_are_added_to():
 def test_options_that_make_no_sense(options):
     with pytest.raises(OptionError):
         Sinusoidal(**options)
+
+
+def test_a_grid_is_no_line_and_a_line_no_grid():
+    with pytest.raises(PositionError, match="axes"):
+        Sinusoidal(24).embed(normal(1, 6, 24), grid(2, 3))
+    with pytest.raises(PositionError, match="axes"):
+        Sinusoidal(24, axes=2).embed(normal(1, 6, 24), sequence(6))

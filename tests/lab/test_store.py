@@ -221,6 +221,18 @@ def test_a_damaged_record_is_an_error_and_never_a_number(text: Path, tmp_path: P
             read()
 
 
+def test_a_record_that_lacks_what_every_record_says_is_damaged(text: Path, tmp_path: Path):
+    experiment = toy(text, steps=2)
+    make(experiment, tmp_path / "runs")
+    store = Store(tmp_path / "runs")
+    file = store.folder(experiment.hash) / "record.json"
+    whole = json.loads(file.read_text())
+    for name, wrong in (("label", None), ("lengths", "x"), ("cost", [])):
+        file.write_text(json.dumps(whole | {name: wrong}))
+        with pytest.raises(StoreError, match=name):
+            store.records()
+
+
 def test_the_same_run_gives_the_same_numbers_in_another_store(filled: Store, text: Path, tmp_path: Path):
     experiment = toy(text, "rope")
     make(experiment, tmp_path / "other")
