@@ -194,7 +194,10 @@ class Deberta(Encoding):
             row = diagonal(q_pos, rows[_steps(apart, span) + span])
         else:
             q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
-            row = lambda b, h, i, j: rows[_steps(at(q_at, b, i) - at(k_at, b, j), span) + span]  # noqa: E731
+
+            def row(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+                return rows[_steps(at(q_at, b, i) - at(k_at, b, j), span) + span]
+
         (to_position, to_content), terms = self._projections(), []
         if to_position is not None:
             terms.append(query_lookup(q, self._projected(to_position, table), row))

@@ -43,7 +43,10 @@ def test_laws_as_json(gnomon, monkeypatch):
 
 def test_a_broken_law_is_shown_and_counted(gnomon, monkeypatch):
     monkeypatch.setattr("gnomon.laws.LAWS", {"lowering": LAWS["lowering"]})
-    broken = lambda law, case: Row(case.label, "causal", law.name, "BROKEN", 0.5, 1e-12, None, 0)  # noqa: E731
+
+    def broken(law, case):
+        return Row(case.label, "causal", law.name, "BROKEN", 0.5, 1e-12, None, 0)
+
     monkeypatch.setattr("gnomon.laws.judge", broken)
     shown = gnomon("laws", "rope")
     assert shown.code == 1

@@ -9,13 +9,12 @@ from accelerate import Accelerator
 from gnomon import positions
 from gnomon.encodings.rope import Rope
 from gnomon.errors import OptionError
-from gnomon.lab import build, checkpoint, corpus
+from gnomon.lab import build, corpus
 from gnomon.lab.experiment import Experiment, Measure, Training
 from gnomon.lab.places import places, read
 from gnomon.lab.seeds import generator
-from gnomon.lab.train import Stopped, Watch
-from tests.lab.test_train import same, trained
-from tests.lab.toys import STEPS, toy
+from tests.lab.test_train import interrupted, same, trained
+from tests.lab.toys import toy
 
 
 @pytest.fixture
@@ -44,14 +43,7 @@ def test_an_interrupted_run_with_a_memory_ends_as_an_undisturbed_one(
 ):
     experiment = toy(text, encoding, options={"mem_len": 10} if encoding == "transformer_xl" else {})
     undisturbed, expected = trained(experiment)
-    path = tmp_path / "checkpoint"
-    for stop in stops:
-        seen: list[int] = []
-        watch = Watch(lambda history: seen.append(history.step), lambda: seen[-1] == stop, path)  # noqa: B023
-        with pytest.raises(Stopped):
-            trained(experiment, watch)
-    assert checkpoint.step_of(path, experiment.hash) == stops[-1] < STEPS
-    resumed, history = trained(experiment, Watch(checkpoint=path))
+    resumed, history = interrupted(experiment, tmp_path / "checkpoint", stops)
     assert same(resumed, undisturbed) and history.losses == expected.losses
 
 

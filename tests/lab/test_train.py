@@ -66,18 +66,22 @@ def test_the_seed_decides_everything(text: Path):
     assert not same(one, other)
 
 
-@pytest.mark.parametrize("stops", [(1,), (STEPS - 1,), (3, 4, 11)])
-def test_an_interrupted_run_ends_as_an_undisturbed_one_to_the_bit(text: Path, tmp_path: Path, stops: tuple[int, ...]):
-    experiment = toy(text, "learned", dropout=0.2)
-    undisturbed, expected = trained(experiment)
-    path = tmp_path / "checkpoint"
+def interrupted(experiment: Experiment, path: Path, stops: tuple[int, ...]) -> tuple[dict[str, torch.Tensor], History]:
+    """What a run ends as that is stopped at each of these steps, and goes on from its checkpoint."""
     for stop in stops:
         seen: list[int] = []
         watch = Watch(lambda history: seen.append(history.step), lambda: seen[-1] == stop, path)  # noqa: B023
         with pytest.raises(Stopped):
             trained(experiment, watch)
         assert checkpoint.step_of(path, experiment.hash) == stop
-    resumed, history = trained(experiment, Watch(checkpoint=path))
+    return trained(experiment, Watch(checkpoint=path))
+
+
+@pytest.mark.parametrize("stops", [(1,), (STEPS - 1,), (3, 4, 11)])
+def test_an_interrupted_run_ends_as_an_undisturbed_one_to_the_bit(text: Path, tmp_path: Path, stops: tuple[int, ...]):
+    experiment = toy(text, "learned", dropout=0.2)
+    undisturbed, expected = trained(experiment)
+    resumed, history = interrupted(experiment, tmp_path / "checkpoint", stops)
     assert same(undisturbed, resumed)
     assert history.losses == expected.losses and history.step == STEPS
 
