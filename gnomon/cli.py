@@ -14,6 +14,7 @@ import tyro
 
 from gnomon import __version__
 from gnomon.commands import COMMANDS, Command
+from gnomon.commands.stdout import owned, say, stdout
 from gnomon.errors import UserError, unknown
 
 ZERO_WIDTH_SPACE = "\u200b"
@@ -29,33 +30,37 @@ Start here:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; nothing is raised for a user's mistake."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - closed by whoever started us
     try:
-        code = _run(arguments)
-        sys.stdout.flush()
-        return code
+        if sys.stdout is None:
+            raise UserError("stdout is closed", do="leave it open; `> FILE` keeps what is said, `> /dev/null` drops it")
+        with owned():
+            return _run(arguments)
     except UserError as error:
-        print(f"gnomon: {error}", file=sys.stderr)
-        return 2
+        return _ended(str(error), 2)
     except KeyboardInterrupt as error:
-        print(f"gnomon: {str(error) or 'interrupted'}", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader (`| head`) has gone: without this, Python complains again when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _ended(str(error) or "interrupted", 130)
+    except BrokenPipeError:  # the reader (`| head`) has gone
         return 0
     except OSError as error:
         if error.filename is None:
             raise
-        print(f"gnomon: {error.strerror}: {error.filename}", file=sys.stderr)
-        return 2
+        return _ended(f"{error.strerror}: {error.filename}", 2)
+
+
+def _ended(why: str, code: int) -> int:
+    with contextlib.suppress(OSError):  # a stderr that cannot be written must not change the exit code
+        print(f"gnomon: {why}", file=sys.stderr, flush=True)
+    return code
 
 
 def _run(arguments: list[str]) -> int:
     if arguments in (["--version"], ["-V"]):
-        print(f"gnomon {__version__}")
+        say(f"gnomon {__version__}")
         return 0
     try:
-        command = _read(arguments)
+        with contextlib.redirect_stdout(stdout()):
+            command = _read(arguments)
     except SystemExit as end:  # tyro has printed help, or what is wrong with the options
         return int(end.code or 0)
     return command.run()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gnomon.commands.output import Json, Names, print_json
+from gnomon.commands.stdout import say
 
 GNOMON = """@software{gnomon,
   title = {gnomon: position encodings for Transformers, exact and measured past the training length},
@@ -40,5 +41,5 @@ class Cite:
         if self.json:
             print_json(chosen)
         else:
-            print("\n\n".join(text or f"% {name}: nothing to cite" for name, text in chosen.items()))
+            say("\n\n".join(text or f"% {name}: nothing to cite" for name, text in chosen.items()))
         return 0

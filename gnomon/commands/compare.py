@@ -14,6 +14,7 @@ from tyro.conf import arg
 
 from gnomon.commands.output import Json, Screen, items, note, print_json, table
 from gnomon.commands.report import write
+from gnomon.commands.stdout import say
 
 if TYPE_CHECKING:
     from gnomon.report.summary import Series, Summary
@@ -132,10 +133,10 @@ class Compare:
         if self.json:
             print_json({"report": report, "command": self.command, "records": records})
         elif self.quiet:
-            print(report)
+            say(report)
         else:
             show(records)
-            print(f"report: {report}")
+            say(f"report: {report}")
             if any(record["status"] != "finished" for record in records):
                 note(f"to train again what failed: {self.command} --retry")
 
@@ -151,11 +152,13 @@ def show(records: Sequence[dict[str, Any]]) -> None:
     out.print()
     out.print(items(map(str, found.findings)))
     out.print()
-    made = _numbers(summary, costs=True)
-    whole = not out.breaks(made)
-    out.print(made if whole else _numbers(summary, costs=False))
+    if not summary.done:
+        return
+    whole, short = _numbers(summary, costs=True), _numbers(summary, costs=False)
+    without = not out.holds(whole) and out.holds(short)
+    out.table(short if without else whole)
     out.print(f"nats per {summary.unit}, on the same targets; in range: at the training length")
-    out.print("" if whole else "parameters, time and memory are in the report\n")
+    out.print("parameters, time and memory are in the report\n" if without else "")
 
 
 def _numbers(summary: "Summary", costs: bool) -> Table:

@@ -2,7 +2,7 @@
 
 import multiprocessing
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +16,6 @@ from gnomon.commands.output import Added, Json, Names, Screen, print_json, table
 if TYPE_CHECKING:
     from gnomon.laws import Row
     from gnomon.laws.mutants import Cell
-
-ACROSS = 6
-"""Encodings side by side in 80 columns."""
 
 ENOUGH = 4
 """Cases for which a process of their own is worth its start."""
@@ -125,28 +122,38 @@ def _show_table(rows: "list[Row]") -> None:
 
     out = Screen()
     names = list(dict.fromkeys(_name(row) for row in rows))
-    for first in range(0, len(names), ACROSS):
-        shown = names[first : first + ACROSS]
-        made = table("law", "tolerance", *shown, right=("tolerance", *shown))
-        for law in LAWS:
-            of_law = [row for row in rows if row.law == law]
-            tolerance = max(row.tolerance for row in of_law)
-            cells = [_worst([row for row in of_law if _name(row) == name]) for name in shown]
-            made.add_row(law, f"{tolerance:.0e}" if tolerance else "0", *cells)
-        out.print(made)
+    while names:
+        for count in range(len(names), 0, -1):  # as many side by side as there is room for
+            made = _errors(rows, names[:count])
+            if out.holds(made):
+                break
+        out.table(made)
         out.print()
-    out.print("The worst error over an encoding's variants and masks. no: not declared, and a")
-    out.print("counterexample was found. -: does not apply, for the reason below.\n")
-    sentences = Table.grid(padding=(0, 2))
-    for law in LAWS.values():
-        sentences.add_row(law.name, f"{law.sentence}.")
-    out.print(sentences)
+        names = names[count:]
+    out.print(
+        "The worst error over an encoding's variants and masks. no: not declared, and a counterexample was found. "
+        "-: does not apply, for the reason below.\n"
+    )
+    out.pairs((law.name, f"{law.sentence}.") for law in LAWS.values())
     _show_reasons(rows, out)
     broken = [row for row in rows if row.verdict == "BROKEN"]
-    out.print(f"\n{len(rows)} checks of {len({row.encoding for row in rows})} encodings and variants: ", end="")
-    out.print(f"{len(broken)} BROKEN" if broken else "all hold, or fail as declared.")
+    verdict = f"{len(broken)} BROKEN" if broken else "all hold, or fail as declared."
+    out.print(f"\n{len(rows)} checks of {len({row.encoding for row in rows})} encodings and variants: {verdict}")
     for row in broken:
         out.print(f"  {row.encoding}, {row.masking}, {row.law}: {row.error:.1e} (tolerance {row.tolerance:.0e})")
+
+
+def _errors(rows: "list[Row]", names: Sequence[str]) -> Table:
+    """A row a law, a column an encoding."""
+    from gnomon.laws import LAWS
+
+    made = table("law", "tolerance", *names, right=("tolerance", *names), whole=("law",))
+    for law in LAWS:
+        of_law = [row for row in rows if row.law == law]
+        tolerance = max(row.tolerance for row in of_law)
+        cells = [_worst([row for row in of_law if _name(row) == name]) for name in names]
+        made.add_row(law, f"{tolerance:.0e}" if tolerance else "0", *cells)
+    return made
 
 
 def _show_reasons(rows: "list[Row]", out: Screen) -> None:
@@ -161,7 +168,7 @@ def _show_reasons(rows: "list[Row]", out: Screen) -> None:
         made = table("does not apply", "because", "to")
         for (law, reason), names in reasons.items():
             made.add_row(law, reason, ", ".join(dict.fromkeys(names)))
-        out.print(made)
+        out.table(made)
 
 
 def _name(row: "Row") -> str:
@@ -186,16 +193,16 @@ def _show_matrix(cells: "list[Cell]") -> None:
     verdicts: dict[str, dict[str, Any]] = {}
     for cell in cells:
         verdicts.setdefault(cell.mutant, {})[cell.law] = cell.verdict
-    wide = max(map(len, verdicts))
-    out.print(f"{'':<{wide}}  {''.join(letters.values())}")
+    made = table("mutant", "".join(letters.values()), whole=("".join(letters.values()),))
     for mutant, found in verdicts.items():
-        out.print(f"{mutant:<{wide}}  {''.join(MARKS[found[law]] for law in laws)}")
+        made.add_row(mutant, "".join(MARKS[found[law]] for law in laws))
+    out.table(made)
     out.print()
     out.print(Columns([f"{letter} {law}" for law, letter in letters.items()], padding=(0, 3)))
     out.print("\nX: caught, by more than 100 times the tolerance. ·: passes, as it should.")
     out.print("?: WRONG, missed or broken without being asked to. Blank: does not apply.")
     wrong = [cell for cell in cells if cell.verdict == "WRONG"]
-    out.print(f"\n{len(verdicts)} mutants, {len(laws)} laws: ", end="")
-    out.print(f"{len(wrong)} WRONG" if wrong else "every mutant is caught by its laws, and by no other.")
+    verdict = f"{len(wrong)} WRONG" if wrong else "every mutant is caught by its laws, and by no other."
+    out.print(f"\n{len(verdicts)} mutants, {len(laws)} laws: {verdict}")
     for cell in wrong:
         out.print(f"  {cell.mutant}, {cell.law}: {cell.error:.1e} (tolerance {cell.tolerance:.0e})")

@@ -125,22 +125,22 @@ def _show(rows: list[dict[str, Any]], shape: Any) -> None:
         acts_on = ", ".join(row["acts_on"]) or "nothing"
         numbers = f"{row['parameters']:,}", f"{row['cost']:.2f}x"
         sizes.add_row(row["name"], acts_on, _positions(row["positions"]), *numbers)
-    out.print(sizes)
+    out.table(sizes)
     out.print(
-        f"for {shape.depth} layers of width {shape.width}, {shape.heads} heads of {shape.head_dim}, causal; cost is "
-        f"the time of\na forward pass of {TOKENS} tokens over that without positions\n"
+        f"\nfor {shape.depth} layers of width {shape.width}, {shape.heads} heads of {shape.head_dim}, causal; cost is "
+        f"the time of a forward pass of {TOKENS} tokens over that without positions\n"
     )
     properties = table("encoding", "declares, and laws hold it to")
     for row in rows:
         declared = ", ".join(name.replace("_", " ") for name in row["properties"])
         properties.add_row(row["name"], declared or "nothing")
-    out.print(properties)
+    out.table(properties)
     out.print()
     options = table("encoding", "options and their defaults")
     for row in rows:
         defaults = ", ".join(f"{name}={value!r}" for name, value in row["options"].items())
         options.add_row(row["name"], defaults or "none")
-    out.print(options)
+    out.table(options)
 
 
 def _positions(domain: dict[str, Any]) -> str:

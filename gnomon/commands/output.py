@@ -8,9 +8,12 @@ from typing import Annotated, Any
 
 import tyro
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
+
+from gnomon.commands.stdout import say, stdout
 
 Json = Annotated[bool, tyro.conf.arg(help="Print JSON, and nothing else, on stdout.", help_behavior_hint="")]
 """The option `--json` of every command."""
@@ -27,23 +30,74 @@ StorePath = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[STORE]"
 """The folder of runs that a command reads."""
 
 
+GAP = 2
+"""Columns between two columns."""
+
+
 class Screen(Console):
-    """Stdout, 80 columns wide where it is not a terminal."""
+    """Stdout, 80 columns wide where it is not a terminal. No word or number is cut, however narrow it is."""
 
     def __init__(self) -> None:
-        super().__init__(highlight=False, markup=False, emoji=False)
-
-    def breaks(self, made: Table) -> bool:
-        """Whether a table is so wide that words must be broken."""
-        return Measurement.get(self, self.options.update(max_width=10**6), made).minimum > self.width
+        super().__init__(file=stdout(), highlight=False, markup=False, emoji=False)
 
     def on_broken_pipe(self) -> None:
         # Rich would end the program here; how it ends is for the command line to say.
         raise BrokenPipeError
 
-    def fits(self, made: Table) -> bool:
-        """Whether a table needs no wrapping here."""
-        return Measurement.get(self, self.options.update(max_width=10**6), made).maximum <= self.width
+    def holds(self, made: Table) -> bool:
+        """Whether a table can stand here without a broken word."""
+        return self._widths(made) is not None
+
+    def table(self, made: Table) -> None:
+        """A table; where a word or a number of it would break, a line a value."""
+        if self._set(made):
+            self.print(made)
+            return
+        names = [str(column.header) for column in made.columns]
+        for at, row in enumerate(zip(*(column.cells for column in made.columns), strict=True)):
+            if at:
+                self.print()
+            self.pairs(zip(names, map(str, row), strict=True))
+        if not made.rows:
+            self.print(f"no rows of {', '.join(names)}")
+
+    def pairs(self, named: Iterable[tuple[str, str]]) -> None:
+        """Names and what is said of each beside them; below them where there is no room beside."""
+        named = list(named)
+        made = Table.grid(padding=(0, GAP))
+        made.add_column(no_wrap=True)
+        made.add_column(overflow="fold")
+        for name, text in named:
+            made.add_row(name, text)
+        if self._set(made):
+            self.print(made)
+            return
+        for name, text in named:
+            self.print(name, Padding(text, (0, 0, 0, GAP)) if self.width > 2 * GAP else text, sep="\n")
+
+    def _set(self, made: Table) -> bool:
+        """Give the columns of a table their widths here; False where they have none."""
+        widths = self._widths(made)
+        for column, width in zip(made.columns, widths or ()):
+            column.width = width
+        return widths is not None
+
+    def _widths(self, made: Table) -> list[int] | None:
+        """The widest columns give way, none below its longest word; None where that is not enough."""
+        texts = [[str(column.header), *map(str, column.cells)] for column in made.columns]
+        widths = [max(cell_len(line) for text in column for line in text.splitlines() or [""]) for column in texts]
+        least = [
+            width if column.no_wrap else max(map(cell_len, " ".join(text).split()), default=0)
+            for column, width, text in zip(made.columns, widths, texts, strict=True)
+        ]
+        room = self.width - GAP * (len(widths) - 1)
+        if sum(least) > room:
+            return None
+        widths = [min(width, max(room, low)) for width, low in zip(widths, least, strict=True)]
+        while sum(widths) > room:
+            wide = max((at for at in range(len(widths)) if widths[at] > least[at]), key=widths.__getitem__)
+            widths[wide] -= 1
+        return widths
 
 
 def note(text: str) -> None:
@@ -54,6 +108,8 @@ def note(text: str) -> None:
 def items(texts: Iterable[str]) -> Table:
     """A list with a dash before each item."""
     made = Table.grid(padding=(0, 1))
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
     for text in texts:
         made.add_row("-", text)
     return made
@@ -70,14 +126,15 @@ def table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -
 
 def print_json(value: Any) -> None:
     """`value` as indented JSON; numbers that JSON does not have (nan, inf) become null, dates and their like text."""
-    print(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    plain = (stdout().encoding or "utf-8").lower() not in ("utf-8", "utf8")
+    say(json.dumps(_finite(value), indent=2, ensure_ascii=plain, allow_nan=False, default=str))
 
 
 def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
+        return {key if isinstance(key, str) else str(key): _finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(inner) for inner in value]
     return value

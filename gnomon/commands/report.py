@@ -8,6 +8,7 @@ import tyro
 
 from gnomon.commands.output import Json, StorePath, print_json
 from gnomon.commands.portraits import portraits
+from gnomon.commands.stdout import say
 
 if TYPE_CHECKING:
     from gnomon.lab.store import Store
@@ -47,7 +48,7 @@ class Report:
             print_json(written)
         else:
             for what, where in written.items():
-                print(f"{what}: {where}")
+                say(f"{what}: {where}")
         return 0
 
 

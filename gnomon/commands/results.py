@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
-from rich.table import Table
 
 from gnomon.commands.output import Json, Screen, StorePath, items, print_json, table
+from gnomon.commands.stdout import say
 
 if TYPE_CHECKING:
     from gnomon.lab import query
@@ -49,7 +49,7 @@ class Results:
         if self.json:
             print_json(found.dicts())
         elif self.csv:
-            print(found.csv(), end="")
+            say(found.csv(), end="")
         elif self.sql is not None:
             _show(found)
         else:
@@ -58,8 +58,6 @@ class Results:
 
 
 def _show(found: "query.Table") -> None:
-    """A row a row, or where that is too wide, a line a value."""
-    out = Screen()
     numbers = [
         name
         for at, name in enumerate(found.columns)
@@ -68,16 +66,7 @@ def _show(found: "query.Table") -> None:
     made = table(*found.columns, right=numbers)
     for row in found.rows:
         made.add_row(*map(_cell, row))
-    if out.fits(made):
-        out.print(made)
-        return
-    for at, row in enumerate(found.rows):
-        values = Table.grid("", "", padding=(0, 2))
-        for name, value in zip(found.columns, row, strict=True):
-            values.add_row(name, _cell(value))
-        out.print(*[""] * bool(at), values, sep="\n")
-    if not found.rows:
-        out.print(f"no rows of {', '.join(found.columns)}")
+    Screen().table(made)
 
 
 def _show_runs(found: "query.Table") -> None:
@@ -95,9 +84,11 @@ def _show_runs(found: "query.Table") -> None:
             row["status"],
             row["hash"][:SHORT],
         )
-    out.print(made)
-    out.print("\nnats and bits per byte at the training length; reach: how far the loss holds;")
-    out.print("run: how the name of its folder begins")
+    out.table(made)
+    out.print(
+        "\nnats and bits per byte at the training length; reach: how far the loss holds; "
+        "run: how the name of its folder begins"
+    )
     remarks = [remark for row in rows if (remark := _remark(row))]
     if remarks:
         out.print()

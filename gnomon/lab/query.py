@@ -17,6 +17,8 @@ from gnomon.lab.measures import learned, reach, unigram_loss
 from gnomon.lab.store import Store
 
 VIEWS = ("runs", "lengths", "positions", "curves")
+ALLOWED = f"SQL over the views {', '.join(VIEWS)}"
+EXAMPLE = 'write one like "select label, length, loss from lengths"'
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,40 @@ def ask(store: Store, query: str) -> Table:
     """
     with connect(store) as connection:
         try:
-            connection.execute(query)
-            columns = tuple(column[0] for column in connection.description or ())
+            connection.execute(_one(connection.extract_statements(query), query))
+            columns = _distinct([column[0] for column in connection.description or ()])
             return Table(columns, connection.fetchall() if columns else [])
         except duckdb.Error as error:
-            raise UserError(
-                "the query has no answer", given=str(error), allowed=f"SQL over the views {', '.join(VIEWS)}"
-            ) from error
+            raise UserError("the query has no answer", given=_indented(str(error)), allowed=ALLOWED) from error
+
+
+def _one(statements: list[duckdb.Statement], query: str) -> duckdb.Statement:
+    """The one statement of a query, which reads: what it wrote would be gone with the answer."""
+    if len(statements) != 1:
+        given = f"{len(statements)} statements" if statements else f"{query!r}, which asks nothing"
+        raise OptionError("a query is one statement", given=given, allowed=ALLOWED, do=EXAMPLE)
+    [statement] = statements
+    # PIVOT is several statements to DuckDB.
+    reads = statement.expected_result_type == [duckdb.ExpectedResultType.QUERY_RESULT]
+    if not reads and statement.type != duckdb.StatementType.MULTI:
+        kind = statement.type.name.lower()
+        raise OptionError("a query reads the store and changes nothing", given=kind, allowed=ALLOWED, do=EXAMPLE)
+    return statement
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    """The names, those that occur again with a number, as DuckDB counts them: a, a_1."""
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{count}" for count in range(1, len(names) + 1))
+        taken = {*found, *names}
+        found.append(next(new for new in numbered if new not in taken) if name in found else name)
+    return tuple(found)
+
+
+def _indented(message: str) -> str:
+    """DuckDB's message, its mark under the place still under it."""
+    return message.replace("\n\n", "\n").replace("\n", "\n           ")
 
 
 def connect(store: Store) -> duckdb.DuckDBPyConnection:
