@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from gnomon.attention import Attention, attend
     from gnomon.encoding import Domain, Encoding, Property, Shape
     from gnomon.errors import UserError
-    from gnomon.kv_cache import Cache, Memory, SinkCache, WindowCache
+    from gnomon.kv_cache import Cache, SinkCache, WindowCache
+    from gnomon.memory import Memory
     from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
     from gnomon.positions import Positions
     from gnomon.transformer import Transformer
@@ -28,7 +29,7 @@ _HOME = {
     "CAUSAL": "gnomon.pairs",
     "BIDIRECTIONAL": "gnomon.pairs",
     "Cache": "gnomon.kv_cache",
-    "Memory": "gnomon.kv_cache",
+    "Memory": "gnomon.memory",
     "SinkCache": "gnomon.kv_cache",
     "WindowCache": "gnomon.kv_cache",
     "UserError": "gnomon.errors",

@@ -14,9 +14,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.errors import OptionError, PositionError
 from gnomon.pairs import PairFunction
-from gnomon.positions import Positions
+from gnomon.positions import FURTHEST, Positions
 
 
 class Property(Flag):
@@ -51,6 +52,7 @@ class Domain:
         return math.isinf(self.lowest) and math.isinf(self.highest)
 
 
+@checked
 @dataclass(frozen=True)
 class Shape:
     """The sizes of a model that an encoding may need: width w, heads h, head_dim d, depth, and whether it is causal."""
@@ -60,6 +62,10 @@ class Shape:
     head_dim: int
     depth: int = 1
     causal: bool = True
+
+    def __post_init__(self):
+        if min(self.width, self.heads, self.head_dim, self.depth) < 1:
+            raise OptionError("a model has sizes", given=self, allowed="1 or more each")
 
 
 SITES = {
@@ -158,6 +164,7 @@ class Encoding(nn.Module):
     def takes(self, pos: Positions) -> None:
         """PositionError unless `pos` lies in the domain: as many axes, inside the bounds, whole where it has to be."""
         domain = self.domain
+        lowest, highest = max(domain.lowest, -FURTHEST), min(domain.highest, FURTHEST)
         if domain.axes not in (None, pos.axes):
             raise PositionError(
                 f"{type(self).__name__} takes positions on another number of axes",
@@ -165,21 +172,24 @@ class Encoding(nn.Module):
                 allowed=f"{domain.axes}",
                 do="build the encoding with that many axes, or give positions.sequence for a line",
             )
-        if domain.unbounded and not domain.whole:
+        compiling = torch.compiler.is_compiling()
+        if (compiling and domain.unbounded and not domain.whole) or pos.coords.is_meta:
+            return
+        # Of symbolic numbers the graph would keep what is asked here as a condition.
+        ends = None if compiling else pos.ends()
+        if ends is not None and all(lowest <= end <= highest and (not domain.whole or end == int(end)) for end in ends):
             return
         place = pos.anchored()
-        inside = (place >= domain.lowest) & (place <= domain.highest)
+        inside = (place >= lowest) & (place <= highest)
         if domain.whole:
             inside = inside & (place == place.round())
-        if torch.compiler.is_compiling():
+        if compiling:
             torch._assert_async(inside.all(), f"a position outside the domain of {type(self).__name__}")
-        elif not place.is_meta and not inside.all():
+        elif not inside.all():
             raise PositionError(
                 f"{type(self).__name__} has no such position",
                 given=f"position {max(place[~inside].tolist(), key=abs):g}",
-                allowed="whole numbers"
-                if domain.unbounded
-                else f"{domain.lowest:g} to {domain.highest:g}" + ", whole numbers" * domain.whole,
+                allowed=f"{_end(lowest)} to {_end(highest)}" + ", whole numbers" * domain.whole,
                 do=self.beyond_domain,
             )
 
@@ -299,3 +309,7 @@ def difference(q_pos: Positions, k_pos: Positions) -> Float[Tensor, "rows 1 i j 
 def both_placed(q_pos: Positions, k_pos: Positions) -> Bool[Tensor, "rows 1 i j"]:
     """Whether both tokens of a pair have a place, `[rows, 1, i, j]`."""
     return q_pos.has_place()[:, None, :, None] & k_pos.has_place()[:, None, None, :]
+
+
+def _end(number: float) -> str:
+    return f"{'-' * (number < 0)}2^53" if abs(number) == FURTHEST else f"{number:g}"

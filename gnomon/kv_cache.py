@@ -1,85 +1,15 @@
-"""What is kept of the tokens that came before: their keys and values, or the layer inputs, with their positions."""
+"""Caches of keys and values: of all tokens that came before, of the last ones, or of the first and the last."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.checked import checked
 from gnomon.errors import OptionError, PositionError
+from gnomon.past import Extent, Past, goes_on
 from gnomon.positions import Positions, sequence
-
-
-class Extent(NamedTuple):
-    """The positions of one call."""
-
-    queries: Positions
-    computed: Positions
-    """Of the keys that are computed in this call."""
-    keys: Positions
-    """Of all keys."""
-    renumbered: bool = False
-    """Whether a key's position changes from call to call, so that keys are kept as projected and lowered on read."""
-    forgotten: bool = False
-    """Whether tokens that came before are no longer among the keys, though these are as they were lowered then."""
-
-
-class Past(ABC):
-    """What came before a call: nothing, keys and values of all tokens or of some, or layer inputs.
-
-    A call asks for positions once (`extend`), then each layer for the inputs of its keys (`recall`) and for all keys
-    and values (`store`). A call that raises inside `whole` leaves no trace.
-    """
-
-    length: int = 0
-    """Tokens that came before: the place of the next one where nobody says otherwise."""
-    counted: bool = True
-    """Whether their positions were 0, 1, 2, ..., so that those of the next tokens follow from how many came."""
-
-    @abstractmethod
-    def extend(self, pos: Positions) -> Extent:
-        """Take in the positions of new tokens; returns those of the queries, of the keys computed now, of all keys."""
-
-    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
-        """The layer inputs from which keys are computed: those of the call."""
-        return x
-
-    def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
-        """All keys and values of the layer, given those that were computed now."""
-        return k, v
-
-    def next(self, n: int, device: torch.device) -> Positions:
-        """The positions of the next `n` tokens. PositionError where they do not follow from how many came."""
-        if not self.counted:
-            raise PositionError(
-                "where these tokens are does not follow from those before them, whose positions were given",
-                given=f"{n} tokens without positions",
-                do="give pos: one more than the last of each padded row; in packed rows with its document",
-            )
-        return sequence(n, self.length, device=device)
-
-    @contextmanager
-    def whole(self) -> Iterator[None]:
-        """A call inside leaves no trace where it raises."""
-        before = {name: dict(value) if isinstance(value, dict) else value for name, value in vars(self).items()}
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-
-class NoCache(Past):
-    """Nothing came before: every call stands for itself."""
-
-    def extend(self, pos: Positions) -> Extent:
-        """Queries and keys: those of the call."""
-        return Extent(pos, pos, pos)
-
 
 FIELDS: dict[str, Callable[[Positions], Tensor]] = {
     "coords": lambda pos: pos.coords,
@@ -90,6 +20,7 @@ FIELDS: dict[str, Callable[[Positions], Tensor]] = {
 """What positions say of each token, said also where the field is absent."""
 
 
+@checked
 class Cache(Past):
     """Room for `capacity` tokens in each layer, taken at the first call and written in place.
 
@@ -150,7 +81,7 @@ class Cache(Past):
     def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """Write the new tokens' keys `[b, g, n, d]` and values; all keys and values of the layer so far."""
         if layer in self._layers:
-            _one_batch(k, self._layers[layer][0])
+            _same(k, v, self._layers[layer])
         if layer not in self._layers:
             k_room, v_room = (t.new_zeros(*t.shape[:2], self.capacity, t.shape[3]) for t in (k, v))
             self._layers[layer] = k_room, v_room
@@ -158,60 +89,6 @@ class Cache(Past):
             held[:, :, self._begin : self.length] = new.detach()
         keys, values = self._layers[layer]
         return keys[:, :, : self.length], values[:, :, : self.length]
-
-
-class Memory(Past):
-    """The layer inputs of the last `size` tokens, from which keys and values are computed anew: Transformer-XL's cache.
-
-    For training on text in order: what is remembered carries no gradient, but the projections that read it do.
-    Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context", section 3.2.
-    """
-
-    def __init__(self, size: int):
-        if size < 1:
-            raise OptionError("a memory needs room", given=f"size {size}", allowed="1 or more tokens")
-        self.size = size
-        self.length = 0
-        self.inputs: dict[int, Tensor] = {}
-        """Of each layer, `[b, m, w]`."""
-        self._positions: Positions | None = None
-
-    def extend(self, pos: Positions) -> Extent:
-        """Take in the positions of new tokens; keys are computed for those remembered, then for these."""
-        new = pos.first() if self._positions is None else pos.after(self._positions)
-        keys = new if self._positions is None else self._positions.append(new)
-        self._positions = keys.tokens(max(0, keys.length - self.size), keys.length)
-        self.counted = self.counted and pos.counts_from(self.length)
-        self.length += pos.length
-        return Extent(new, keys, keys)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """What is remembered, by name; for positions without padding, documents or gaps."""
-        held = {} if self._positions is None else {"coords": self._positions.coords}
-        layers = {f"layer {layer}": inputs for layer, inputs in self.inputs.items()}
-        numbers = {"length": torch.tensor(self.length), "counted": torch.tensor(self.counted)}
-        return {**numbers, **held, **layers}
-
-    def load(self, tensors: Mapping[str, Tensor], device: torch.device) -> None:
-        """Remember what `tensors` said."""
-        self.length, self.counted = int(tensors["length"]), bool(tensors["counted"])
-        if "coords" in tensors:
-            coords = tensors["coords"].to(device)
-            first = self.length - coords.shape[1]
-            held = Positions(coords, turn=first)
-            # As before it was saved, also in what is known of the positions: that decides how they are computed with.
-            self._positions = held.counting(first) if self.counted else held
-        layers = {name: inputs for name, inputs in tensors.items() if name.startswith("layer ")}
-        self.inputs = {int(name.removeprefix("layer ")): inputs.to(device) for name, inputs in layers.items()}
-
-    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
-        """The inputs of the layer that are remembered, then `x`, which is remembered from now on."""
-        held = self.inputs.get(layer)
-        if held is not None:
-            _one_batch(x, held)
-        both = x if held is None else torch.cat([held.to(x.dtype), x], dim=1)
-        self.inputs[layer] = both[:, -self.size :].detach()
-        return both
 
 
 class _Some(Past):
@@ -226,13 +103,14 @@ class _Some(Past):
         """The keys and values held, then those of the call, of which some are held from now on."""
         both, held = (k.detach(), v.detach()), self._layers.get(layer)
         if held is not None:
-            _one_batch(k, held[0])
+            _same(k, v, held)
             both = tuple(torch.cat([old, new], dim=2) for old, new in zip(held, both, strict=True))
         # A copy: a slice would hold on to all that it was cut from.
         self._layers[layer] = tuple(self._keep(t).clone() for t in both)
         return both
 
 
+@checked
 class WindowCache(_Some):
     """The keys and values of the last `size` tokens, at the positions that they had; older ones are forgotten.
 
@@ -258,6 +136,7 @@ class WindowCache(_Some):
         return Extent(new, new, keys, forgotten=self.length > keys.length)
 
 
+@checked
 class SinkCache(_Some):
     """The keys and values of the first `sinks` and the last `size` tokens, at their places in the cache.
 
@@ -345,11 +224,6 @@ def _real_ends(pos: Positions, first: int, last: int) -> tuple[Positions, Tensor
     return _counted(chosen), order
 
 
-def _one_batch(new: Tensor, held: Tensor) -> None:
-    if new.shape[0] != held.shape[0]:
-        raise OptionError(
-            "what came before belongs to one batch",
-            given=f"{new.shape[0]} rows",
-            allowed=f"the {held.shape[0]} rows it was begun with",
-            do="make another cache or memory for another batch",
-        )
+def _same(k: Tensor, v: Tensor, held: tuple[Tensor, Tensor]) -> None:
+    for new, old in zip((k, v), held, strict=True):
+        goes_on(new, old, 2)

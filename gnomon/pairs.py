@@ -13,6 +13,7 @@ from functools import reduce
 import torch
 from torch import Tensor
 
+from gnomon.checked import checked
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
 
@@ -231,6 +232,7 @@ def placed(bias: PairFunction | None, q_pos: Positions, k_pos: Positions) -> Pai
     return lambda b, h, i, j: torch.where(at(q_placed, b, i) & at(k_placed, b, j), bias(b, h, i, j), 0.0)
 
 
+@checked
 @dataclass(frozen=True)
 class Mask:
     """Which keys a query sees. Documents and padding come from the positions and are always kept apart.

@@ -1,13 +1,28 @@
 """Positions: where each token is, when it comes, which document it belongs to, and whether it has a place at all."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from gnomon.checked import checked
 from gnomon.errors import PositionError
+
+FURTHEST = 2**53
+"""Encodings take no position beyond it, where float64 no longer counts by ones.
+
+An angle w p is formed in float64, so it is known to about w |p| / 10^16: at 10^9 steps to seven digits of a turn.
+"""
+
+KINDS = {
+    "coords": (("rows", "n", "axes"), torch.float64),
+    "index": (("rows", "n"), torch.int64),
+    "segment": (("rows", "n"), torch.int64),
+    "placed": (("rows", "n"), torch.bool),
+}
+"""The shape and type of each field of positions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,19 +51,18 @@ class Positions:
     start: float | None = field(default=None, init=False)
 
     def __post_init__(self):
-        if self.coords.dim() != 3 or self.coords.dtype != torch.float64:
-            raise PositionError(
-                "coordinates are float64 of three dimensions: rows, tokens, axes",
-                given=f"{list(self.coords.shape)} {self.coords.dtype}",
-                do="use a constructor: positions.sequence, packed, padded, grid, timed or randomised",
-            )
-        for name in ("index", "segment", "placed"):
-            field = getattr(self, name)
-            if field is not None and (field.dim() != 2 or field.shape[1] != self.length):
+        for name, (shape, dtype) in KINDS.items():
+            value = getattr(self, name)
+            if value is None and name != "coords":
+                continue
+            tensor = isinstance(value, Tensor)
+            fits = tensor and value.dim() == len(shape) and value.dtype == dtype
+            if not fits or value.shape[1] != self.coords.shape[1]:
                 raise PositionError(
-                    f"`{name}` says something of every token",
-                    given=f"shape {list(field.shape)} for {self.length} tokens",
-                    allowed=f"[rows, {self.length}]",
+                    f"`{name}` of positions says something of every token",
+                    given=f"{list(value.shape)} {value.dtype}" if tensor else repr(value),
+                    allowed=f"[{', '.join(shape)}] {dtype}, as many tokens in every field",
+                    do="use a constructor: positions.sequence, packed, padded, grid, timed or randomised",
                 )
         if len(self._row_counts() - {1}) > 1:
             raise PositionError(
@@ -101,7 +115,8 @@ class Positions:
         """`table` `[rows, n, width]` with zeros for the tokens that have no place."""
         return table if self.placed is None else torch.where(self.placed[..., None], table, 0.0)
 
-    def shifted(self, by: float | Sequence[float]) -> "Positions":
+    @checked
+    def shifted(self, by: int | float | Sequence[float] | Tensor) -> "Positions":
         """The same tokens, every coordinate moved by `by` (a number, or one number an axis)."""
         given, by = by, torch.as_tensor(by, dtype=torch.float64, device=self.coords.device)
         if by.numel() not in (1, self.axes) or not (torch.compiler.is_compiling() or torch.isfinite(by).all()):
@@ -159,6 +174,12 @@ class Positions:
         )
         return joined._stepping(self.step, self.start) if even else joined
 
+    def ends(self) -> tuple[float, ...] | None:
+        """The first and the last position of a line of whole steps, known without looking at data; None: not known."""
+        if self.start is None or self.step is None or self.step != 1 or not self.length:
+            return None
+        return self.start, self.start + self.length - 1
+
     def counts_from(self, first: int) -> bool:
         """Whether these are first, first + 1, ... in one document, each with a place, known without looking at data."""
         plain = self.index is None and self.segment is None and self.placed is None
@@ -192,7 +213,14 @@ class Positions:
         )
 
 
-def sequence(n: int, start: float | Sequence[float] | Tensor = 0, *, step: float = 1.0, device=None) -> Positions:
+@checked
+def sequence(
+    n: int,
+    start: int | float | Sequence[float] | Tensor | np.ndarray = 0,
+    *,
+    step: float = 1.0,
+    device: str | torch.device | None = None,
+) -> Positions:
     """`start, start + step, ...`: `n` tokens in a row; `start` may be negative, fractional, or one number a row.
 
     A whole number `start` counts as tokens that came before, so the turns begin there too; otherwise, and where starts
@@ -200,23 +228,32 @@ def sequence(n: int, start: float | Sequence[float] | Tensor = 0, *, step: float
     """
     if n < 0:
         raise PositionError("a sequence needs a length", given=n, allowed="0 or more")
-    if any(isinstance(number, float) and not math.isfinite(number) for number in (start, step)):
-        raise PositionError("positions are real numbers", given=f"start {start}, step {step}", do="give finite ones")
+    one = isinstance(start, int | float)
+    starts = start if one else torch.as_tensor(start, dtype=torch.float64, device=device)
+    if one or not (torch.compiler.is_compiling() or starts.is_meta):
+        ends = [starts, starts + step * max(n - 1, 0)]
+        if not all(abs(end) <= FURTHEST if one else (end.abs() <= FURTHEST).all() for end in ends):
+            given = f"start {start}, step {step}, {n} tokens"
+            raise PositionError(
+                "positions are numbers that float64 tells apart",
+                given=given,
+                allowed="-2^53 to 2^53, nan not among them",
+            )
     count = step * torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
-    if not isinstance(start, int | float):
-        starts = torch.as_tensor(start, dtype=torch.float64, device=device)
-        if not torch.compiler.is_compiling() and not starts.is_meta and not torch.isfinite(starts).all():
-            raise PositionError("positions are real numbers", given="nan or inf", do="give every row a finite start")
+    if not one:
         return Positions(starts.reshape(-1, 1, 1) + count)._stepping(step)
     return Positions(count + start, turn=int(start) if start == int(start) else 0)._stepping(step, start)
 
 
-def packed(lengths: Sequence[int], *, restart: bool = True, device=None) -> Positions:
+@checked
+def packed(
+    lengths: Sequence[int] | Tensor | np.ndarray, *, restart: bool = True, device: str | torch.device | None = None
+) -> Positions:
     """Documents of the given lengths laid one after another in one row; each sees only itself.
 
     With `restart` every document begins at position 0; without, positions run on through the row.
     """
-    if not lengths or min(lengths) < 1:
+    if len(lengths) == 0 or min(lengths) < 1:
         raise PositionError("packing needs the lengths of the documents", given=list(lengths), allowed="1 or more each")
     sizes = torch.as_tensor(lengths, device=device)
     segment = torch.repeat_interleave(torch.arange(len(lengths), device=device), sizes)
@@ -226,19 +263,26 @@ def packed(lengths: Sequence[int], *, restart: bool = True, device=None) -> Posi
     return Positions(count.to(torch.float64)[None, :, None], segment=segment[None])._stepping(None if restart else 1.0)
 
 
+@checked
 def padded(mask: Tensor) -> Positions:
     """Rows of unequal length: `mask` `[rows, n]` is true where there is a token, false where there is padding.
 
     Each row's tokens count from 0, whichever side the padding is on.
     """
-    if mask.dim() != 2:
-        raise PositionError("padding is told of rows of tokens", given=f"shape {list(mask.shape)}", allowed="[rows, n]")
+    kept = mask if mask.is_meta or torch.compiler.is_compiling() else mask == mask.to(torch.bool)
+    if mask.dim() != 2 or not (mask.is_meta or torch.compiler.is_compiling() or kept.all()):
+        raise PositionError(
+            "padding is told of rows of tokens, true or 1 where there is one",
+            given=f"shape {list(mask.shape)} {mask.dtype}",
+            allowed="[rows, n] of true and false, or 1 and 0",
+        )
     mask = mask.to(torch.bool)
     count = (mask.to(torch.int64).cumsum(-1) - 1).clamp(min=0)
     return Positions(count.to(torch.float64)[..., None], segment=torch.where(mask, 0, -1))
 
 
-def grid(rows: int, columns: int, *, prefix: int = 0, device=None) -> Positions:
+@checked
+def grid(rows: int, columns: int, *, prefix: int = 0, device: str | torch.device | None = None) -> Positions:
     """A grid read row by row: coordinates `(row, column)`, after `prefix` tokens without a place."""
     if rows < 1 or columns < 1 or prefix < 0:
         raise PositionError("a grid needs rows and columns", given=f"{rows} x {columns}, prefix {prefix}")
@@ -250,7 +294,8 @@ def grid(rows: int, columns: int, *, prefix: int = 0, device=None) -> Positions:
     return Positions(coords[None], placed=(torch.arange(coords.shape[0], device=device) >= prefix)[None])
 
 
-def multimodal(pieces: Sequence[int | tuple[int, int, int]], *, start: int = 0, interval: float = 1.0) -> Positions:
+@checked
+def multimodal(pieces: Sequence[int | tuple[int, ...]], *, start: int = 0, interval: float = 1.0) -> Positions:
     """Text and images in one sequence on three axes, (time, row, column), as M-RoPE counts them.
 
     A whole number n is a text of n tokens, whose three coordinates are equal and count up; (frames, rows, columns) is
@@ -258,6 +303,8 @@ def multimodal(pieces: Sequence[int | tuple[int, int, int]], *, start: int = 0, 
     `interval` apart in time, rounded down. What follows begins at 1 + the largest coordinate before it on any axis.
     Later tokens of text, in a cache, go on likewise: `multimodal([1], start=1 + int(pos.coords.max()))`.
     """
+    if interval < 0 or abs(start) > FURTHEST:
+        raise PositionError("time does not run backwards, nor past 2^53", given=f"interval {interval}, start {start}")
     parts, begin = [torch.empty(0, 3, dtype=torch.float64)], start
     for piece in pieces:
         sizes = (piece,) if isinstance(piece, int) else tuple(piece)
@@ -277,12 +324,16 @@ def multimodal(pieces: Sequence[int | tuple[int, int, int]], *, start: int = 0, 
     return Positions(torch.cat(parts)[None])
 
 
-def timed(seconds: Tensor | Sequence[float]) -> Positions:
+@checked
+def timed(seconds: Tensor | Sequence | np.ndarray) -> Positions:
     """Tokens at real-valued moments or places: `seconds` is `[n]`, `[rows, n]` or `[rows, n, axes]`, in any unit.
 
     Subtract a reference time in whole numbers or float64 before calling: a float32 clock of 1.7e9 s ticks in 128 s.
     """
-    coords = seconds if isinstance(seconds, Tensor) else torch.as_tensor(seconds, dtype=torch.float64)
+    try:
+        coords = seconds if isinstance(seconds, Tensor) else torch.as_tensor(seconds, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise PositionError("moments are numbers, as many in each row", given=str(error), do="give a tensor") from error
     if coords.is_floating_point() and coords.dtype in (torch.float16, torch.bfloat16):
         raise PositionError(
             "positions of 16 bits merge neighbours: bfloat16 counts to 256, float16 to 2048",
@@ -293,12 +344,15 @@ def timed(seconds: Tensor | Sequence[float]) -> Positions:
     coords = coords.to(torch.float64)
     if coords.dim() not in (1, 2, 3):
         raise PositionError("positions have one to three dimensions", given=f"shape {list(coords.shape)}")
-    if not torch.isfinite(coords).all():
-        raise PositionError("positions are real numbers", given="nan or inf", do="give every token a finite position")
+    if not (coords.abs() <= FURTHEST).all():
+        raise PositionError(
+            "positions are numbers that float64 tells apart", given="nan, inf or more", allowed="-2^53 to 2^53"
+        )
     coords = coords[None, :, None] if coords.dim() == 1 else coords if coords.dim() == 3 else coords[..., None]
     return Positions(coords)
 
 
+@checked
 def randomised(n: int, longest: int, *, rows: int = 1, generator: torch.Generator | None = None) -> Positions:
     """`n` positions drawn without replacement from `0 .. longest - 1`, in order, anew in every row.
 
@@ -307,10 +361,13 @@ def randomised(n: int, longest: int, *, rows: int = 1, generator: torch.Generato
     """
     if not 0 <= n <= longest:
         raise PositionError(f"{n} positions cannot be drawn from {longest}", allowed=f"0 to {longest} of them")
+    if rows < 1:
+        raise PositionError("positions are drawn for rows", given=rows, allowed="1 or more")
     weights = torch.rand(rows, longest, generator=generator)
     return Positions(weights.argsort(-1)[:, :n].sort(-1).values.to(torch.float64)[..., None])
 
 
+@checked
 def batch(*several: Positions) -> Positions:
     """Sequences of equal length stacked as the rows of one batch."""
     shapes = {(p.length, p.axes) for p in several}

@@ -6,12 +6,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from gnomon.attention import Attention, Plan, one_position_each
+from gnomon.attention import Attention, one_position_each
 from gnomon.backends import Backend
+from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.errors import OptionError
-from gnomon.kv_cache import Memory, NoCache, Past
+from gnomon.memory import Memory
 from gnomon.pairs import CAUSAL, Mask
+from gnomon.past import NoCache, Past
+from gnomon.plan import Plan
 from gnomon.positions import Positions
 
 
@@ -35,6 +38,7 @@ class Block(nn.Module):
         return x + self.dropout(self.down(hidden))
 
 
+@checked
 class Transformer(nn.Module):
     """A pre-norm Transformer under any position encoding.
 
@@ -67,11 +71,17 @@ class Transformer(nn.Module):
         backend: str | Backend = "auto",
     ):
         super().__init__()
+        if vocabulary < 1 or depth < 1 or (feed_forward is not None and feed_forward < 1):
+            raise OptionError(
+                "a model has sizes",
+                given=f"vocabulary {vocabulary}, depth {depth}, feed_forward {feed_forward}",
+                allowed="1 or more each",
+            )
         layers = encoding.layers(depth) if isinstance(encoding, Encoding) else [*encoding]
-        if isinstance(encoding, str) or len(layers) != depth:
+        if len(layers) != depth:
             raise OptionError(
                 "each layer has one encoding",
-                given=repr(encoding) if isinstance(encoding, str) else f"{len(layers)} encodings, {depth} layers",
+                given=f"{len(layers)} encodings, {depth} layers",
                 do=f"give one encoding for all layers (gnomon.encodings.create makes one), or a list of {depth}",
             )
         if mask_decoder is not None:
@@ -118,6 +128,20 @@ class Transformer(nn.Module):
         if self.unembedding is not None:
             nn.init.normal_(self.unembedding.weight, std=self.width**-0.5)
 
+    def _reads(self, tokens: Tensor) -> None:
+        """OptionError unless these are rows of tokens of the vocabulary; on a GPU nobody waits to see that."""
+        asked, allowed = (
+            "a model reads rows of tokens",
+            f"[b, n] whole numbers from 0 to {self.embedding.num_embeddings - 1}",
+        )
+        if tokens.dim() != 2 or tokens.dtype not in (torch.int32, torch.int64):
+            raise OptionError(asked, given=f"shape {list(tokens.shape)}, {tokens.dtype}", allowed=allowed)
+        if torch.compiler.is_compiling() or tokens.device.type != "cpu" or not tokens.numel():
+            return
+        least, most = torch.aminmax(tokens)
+        if least < 0 or most >= self.embedding.num_embeddings:
+            raise OptionError(asked, given=f"tokens from {least} to {most}", allowed=allowed)
+
     @property
     def encodings(self) -> list[Encoding]:
         """The owners of the layers' encodings, each once: what training asks for positions and losses."""
@@ -132,6 +156,7 @@ class Transformer(nn.Module):
         """What a text that is read in segments begins with: an empty memory where there is one."""
         return Memory(self.memory) if self.memory else NoCache()
 
+    @checked
     def forward(
         self, tokens: Int[Tensor, "b n"], pos: Positions | None = None, *, cache: Past | None = None
     ) -> Float[Tensor, "b n vocabulary"]:
@@ -143,11 +168,11 @@ class Transformer(nn.Module):
         if cache is None or torch.compiler.is_compiling():
             return self._forward(tokens, pos, NoCache() if cache is None else cache)
         with cache.whole():
+            cache.begin(self)
             return self._forward(tokens, pos, cache)
 
     def _forward(self, tokens: Tensor, pos: Positions | None, cache: Past) -> Tensor:
-        if tokens.dim() != 2:
-            raise OptionError("a model reads rows of tokens", given=f"shape {list(tokens.shape)}", allowed="[b, n]")
+        self._reads(tokens)
         if pos is None:
             pos = cache.next(tokens.shape[1], tokens.device)
         one_position_each(pos, tokens)

@@ -1,41 +1,91 @@
-"""One value against one type hint: what people write in files and on command lines, checked before it is used."""
+"""One value against one type hint: what people write in files, on command lines and in calls, before it is used."""
 
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from gnomon.errors import OptionError
+
+HOW = {
+    "Encoding": "make one: gnomon.encodings.create('rope', Shape(width=64, heads=4, head_dim=16))",
+    "Positions": "make them: gnomon.positions.sequence, packed, padded, grid, timed or randomised",
+    "Mask": "give gnomon.CAUSAL, gnomon.BIDIRECTIONAL or gnomon.Mask(causal=..., window=...)",
+    "Past": "make one: gnomon.Cache(capacity=1024)",
+}
+"""How to make an object of ours."""
 
 
 def typed(value: Any, hint: Any, where: str) -> Any:
     """`value` in the one form that `hint` has for it, or an OptionError that names it by `where`.
 
     A whole number given for a float becomes a float, a list a tuple; nan and inf are no numbers here, and True is no 1.
+    A tensor's annotation asks for a tensor; its shape is for the code that knows the sizes.
     """
-    if get_origin(hint) in (Union, UnionType):
-        if value is None and NoneType in get_args(hint):
-            return None
-        hint = next(inner for inner in get_args(hint) if inner is not NoneType)
-    if get_origin(hint) is Literal:
-        if value in get_args(hint):
-            return value
-        allowed = ", ".join(map(str, get_args(hint)))
-        raise OptionError(f"{where} is one of a few names", given=repr(value), allowed=allowed)
-    if get_origin(hint) is tuple and isinstance(value, list | tuple):
-        return tuple(typed(item, get_args(hint)[0], where) for item in value)
-    if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    exact = isinstance(hint, type) and hint is not float and isinstance(value, hint)
-    if exact and (hint is bool or not isinstance(value, bool)):
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    for kind in kinds:
+        fits, made = _fitted(value, kind, where)
+        if fits:
+            return made
+    kind = next(kind for kind in kinds if kind is not NoneType)
+    if get_origin(kind) is Literal:
+        allowed = ", ".join(map(str, get_args(kind)))
+        raise OptionError(f"{where} is one of a few names", given=_shown(value), allowed=allowed)
+    how = next((HOW[name] for kind in kinds if (name := getattr(kind, "__name__", "")) in HOW), None)
+    allowed = " or ".join(_described(kind) for kind in kinds if kind is not NoneType)
+    raise OptionError(f"{where} has a value of the wrong kind", given=_shown(value), allowed=allowed, do=how)
+
+
+def _fitted(value: Any, kind: Any, where: str) -> tuple[bool, Any]:
+    """Whether `value` is of a kind, and the form that the kind has for it."""
+    origin = get_origin(kind)
+    if kind is Any or kind is NoneType:
+        return kind is Any or value is None, value
+    if origin is Literal:
+        return isinstance(value, str | int | bool) and value in get_args(kind), value
+    if origin is tuple:
+        return isinstance(value, list | tuple), _items(value, kind, where)
+    if origin is Sequence:
+        # A string is a sequence of strings, which nobody means.
+        return isinstance(value, Sequence) and not isinstance(value, str), _items(value, kind, where)
+    if kind is bool:
+        return isinstance(value, bool), value
+    if kind is int:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return whole, operator.index(value) if whole else value
+    if kind is float:
+        real = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+        return real, float(value) if real else value
+    kind = getattr(kind, "array_type", origin or kind)
+    return isinstance(value, kind), value
+
+
+def _items(value: Any, kind: Any, where: str) -> Any:
+    """The items of a list or tuple as the kind wants them: as a tuple where it is one."""
+    if not isinstance(value, list | tuple):
         return value
-    raise OptionError(f"{where} has a value of the wrong kind", given=repr(value), allowed=_described(hint))
+    kinds = [inner for inner in get_args(kind) if inner is not Ellipsis]
+    if len(kinds) > 1 and len(kinds) != len(value):
+        described = f"{len(kinds)} values"
+        raise OptionError(f"{where} has another number of values", given=_shown(value), allowed=described)
+    each = kinds * len(value) if len(kinds) == 1 else kinds
+    return tuple(typed(item, inner, where) for item, inner in zip(value, each, strict=True))
 
 
-def _described(hint: Any) -> str:
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def _described(kind: Any) -> str:
     names = {int: "a whole number", float: "a finite number", str: "text", bool: "true or false"}
-    if get_origin(hint) is tuple:
-        return f"a list of {names.get(get_args(hint)[0], 'values').removeprefix('a ')}s"
-    if get_origin(hint) is Mapping:
+    origin = get_origin(kind)
+    if origin in (tuple, Sequence):
+        return f"a list of {names.get(get_args(kind)[0], 'values').removeprefix('a ')}s"
+    if origin is Mapping:
         return "a table of options"
-    return names.get(hint, getattr(hint, "__name__", str(hint)))
+    kind = getattr(kind, "array_type", kind)
+    name = getattr(kind, "__name__", str(kind))
+    return names.get(kind, f"{'an' if name[0] in 'AEIOU' else 'a'} {name}")

@@ -16,11 +16,13 @@ PACKAGE = ROOT / "gnomon"
 
 LAYERS = (
     {"errors"},
-    {"typed", "user_code", "model_types"},
+    {"typed", "user_imports", "model_types"},
+    {"checked", "user_code"},
     {"positions"},
     {"pairs"},
     {"encoding"},
-    {"encodings", "backends", "kv_cache"},
+    {"encodings", "backends", "past"},
+    {"kv_cache", "memory", "plan"},
     {"attention", "convert"},
     {"transformer"},
     {"laws"},

@@ -6,12 +6,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, both_placed, difference, dot
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
 
 
+@checked
 class Alibi(Encoding):
     """Attention with linear biases (ALiBi).
 

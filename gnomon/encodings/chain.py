@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, dot
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
@@ -13,6 +14,7 @@ OPEN = 6.0
 """Where the gate of a channel stands before it is trained: it keeps 0.9975 a step."""
 
 
+@checked
 class Chain(Encoding):
     """A trained recurrent state of position.
 

@@ -4,11 +4,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, dot
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
 
 
+@checked
 class Cope(Encoding):
     """Contextual position encoding (CoPE).
 

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.encodings.buckets import EDGE, deberta_bucket
 from gnomon.encodings.diagonals import diagonal, diagonals
@@ -35,6 +36,7 @@ class _Table(nn.Module):
         return self.weight if self.norm is None else self.norm(self.weight)
 
 
+@checked
 class Deberta(Encoding):
     """DeBERTa's disentangled attention.
 

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
@@ -13,6 +14,7 @@ EPSILON = 1e-6
 """What keeps the ratio finite where the normaliser is zero."""
 
 
+@checked
 class Fire(Encoding):
     """Functional interpolation for relative position encoding (FIRE).
 

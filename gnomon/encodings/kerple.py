@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
@@ -20,6 +21,7 @@ INSIDE = 1e-4
 """How far inside its bounds a stored number lies at least: at a bound itself no gradient would move it."""
 
 
+@checked
 class Kerple(Encoding):
     """Kernelised relative positions (KERPLE): conditionally positive definite kernels of the distance.
 

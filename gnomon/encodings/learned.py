@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property
 from gnomon.encodings.resize import resize_line
 from gnomon.errors import OptionError
@@ -14,6 +15,7 @@ from gnomon.positions import Positions
 Beyond = Literal["raise", "clamp", "wrap", "interpolate"]
 
 
+@checked
 class Learned(Encoding):
     """Learned absolute positions.
 

@@ -1,8 +1,10 @@
 """No position encoding: what a model knows of order comes from its mask alone."""
 
+from gnomon.checked import checked
 from gnomon.encoding import Encoding
 
 
+@checked
 class NoPE(Encoding):
     """No position encoding (NoPE).
 

@@ -4,12 +4,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
 
 
+@checked
 class RelativeBias(Encoding):
     """Learned relative position bias, as in Swin and BEiT.
 

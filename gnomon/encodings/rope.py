@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.frequencies import angles, block_diagonal
 from gnomon.encodings.rope_definition import axis, frequency, growth, turns
@@ -18,6 +19,7 @@ from gnomon.positions import Positions
 Layout = Literal["chunked", "interleaved"]
 
 
+@checked
 class Rope(Encoding):
     """Rotary position embedding (RoPE), its context extensions, and its forms on several axes.
 

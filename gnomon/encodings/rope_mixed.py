@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, difference
 from gnomon.encodings.frequencies import geometric
 from gnomon.encodings.rotation import Pairing, is_pairing, turn
@@ -13,6 +14,7 @@ from gnomon.errors import OptionError
 from gnomon.positions import Positions
 
 
+@checked
 class RopeMixed(Encoding):
     """Rotary positions with mixed learnable frequencies (RoPE-Mixed).
 

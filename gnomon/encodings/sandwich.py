@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, both_placed, difference, dot
 from gnomon.encodings.frequencies import geometric
 from gnomon.errors import OptionError
@@ -13,6 +14,7 @@ from gnomon.positions import Positions
 BASE = 10000.0
 
 
+@checked
 class Sandwich(Encoding):
     """Sandwich: the position part of sinusoidal encodings' inner product, squeezed by head.
 

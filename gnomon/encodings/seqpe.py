@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import SITES, Domain, Encoding, Property, dot
 from gnomon.encodings.digit_lessons import (
     Draws,
@@ -34,6 +35,7 @@ class _Prepared:
     placed: Tensor | None
 
 
+@checked
 class SeqPE(Encoding):
     """SeqPE: sequential position encoding.
 

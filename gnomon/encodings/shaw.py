@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Mix, Property, both_placed, difference, dot
 from gnomon.encodings.diagonals import diagonal, diagonals
 from gnomon.errors import OptionError
@@ -15,6 +16,7 @@ from gnomon.positions import Positions
 Form = Literal["shaw", "relative_key", "relative_key_query"]
 
 
+@checked
 class Shaw(Encoding):
     """Relative position representations of Shaw et al.
 

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property
 from gnomon.encodings.frequencies import angles, block_diagonal, geometric
 from gnomon.errors import OptionError
@@ -15,6 +16,7 @@ from gnomon.positions import Positions
 Convention = Literal["paper", "tensor2tensor"]
 
 
+@checked
 class Sinusoidal(Encoding):
     """Sinusoidal absolute positions.
 

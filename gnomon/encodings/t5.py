@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.encodings.buckets import EDGE, t5_bucket
 from gnomon.errors import OptionError
@@ -11,6 +12,7 @@ from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
 
 
+@checked
 class T5(Encoding):
     """T5's relative position bias.
 

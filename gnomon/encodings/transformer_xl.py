@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.diagonals import diagonal, diagonals
 from gnomon.encodings.frequencies import angles, geometric
@@ -26,6 +27,7 @@ class _Biases(nn.Module):
         nn.init.normal_(self.v, std=0.02)
 
 
+@checked
 class TransformerXL(Encoding):
     """Transformer-XL's relative positions.
 

@@ -6,16 +6,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, difference
 from gnomon.encodings.frequencies import angles, block_diagonal, geometric
 from gnomon.encodings.rotation import Pairing, is_pairing, turn
 from gnomon.errors import OptionError
-from gnomon.positions import Positions
+from gnomon.positions import FURTHEST, Positions
 
 FLOAT32, FLOAT16 = 80.0, 8.0
 """The largest exponents of e that a factor may have: float32 ends at 88, float16 at 11, and queries exceed 1."""
 
 
+@checked
 class XPos(Encoding):
     """Extrapolatable position embedding (xPos): RoPE with an exponential decay of each pair.
 
@@ -78,7 +80,7 @@ class XPos(Encoding):
             raise OptionError(
                 "xpos multiplies by powers that float32 has to hold",
                 given=f"longest={longest}",
-                allowed=f"1 to {math.floor(furthest)} with scale_base={scale_base:g} and gamma={gamma:g}",
+                allowed=f"1 to {math.floor(min(furthest, FURTHEST))} with scale_base={scale_base:g} and gamma={gamma:g}",
                 do="raise scale_base for a slower decay, or use rope or alibi, which have no end",
             )
         self.head_dim, self.pairing, self.theta = head_dim, pairing, float(theta)
@@ -137,11 +139,11 @@ class XPos(Encoding):
             raise OptionError(
                 "xpos multiplies by powers that float16 has to hold",
                 given=f"longest={self.longest}",
-                allowed=f"1 to {math.floor(furthest)} with scale_base={self.scale_base:g} and gamma={self.gamma:g}",
+                allowed=f"1 to {math.floor(min(furthest, FURTHEST))} with scale_base={self.scale_base:g} and gamma={self.gamma:g}",
                 do="use bfloat16 or float32, or raise scale_base for a slower decay",
             )
 
 
 def _furthest(exponent: float, scale_base: float, gamma: float) -> float:
     """The largest range whose factors, at either end of it, are at most `e^exponent`."""
-    return 1 + 2 * exponent * scale_base / math.log((1 + gamma) / gamma)
+    return 1 + 2 * exponent * scale_base / math.log1p(1 / gamma)

@@ -11,7 +11,6 @@ from accelerate import Accelerator
 from torch import nn
 
 from gnomon.errors import OptionError
-from gnomon.kv_cache import Memory, Past
 from gnomon.lab import checkpoint
 from gnomon.lab.build import encoding_parameters
 from gnomon.lab.checkpoint import History
@@ -19,6 +18,8 @@ from gnomon.lab.experiment import Experiment, Training
 from gnomon.lab.places import places
 from gnomon.lab.seeds import generator, seed_of
 from gnomon.lab.task import Task
+from gnomon.memory import Memory
+from gnomon.past import Past
 from gnomon.transformer import Transformer
 
 FLUSH = 10

@@ -6,7 +6,8 @@ import torch
 from gnomon import positions
 from gnomon.attention import Attention
 from gnomon.errors import OptionError, PositionError, UserError
-from gnomon.kv_cache import Cache, Memory, SinkCache, WindowCache
+from gnomon.kv_cache import Cache, SinkCache, WindowCache
+from gnomon.memory import Memory
 from gnomon.pairs import Mask
 from tests.core.common import HEADS, WIDTH, at, every_variant, gap, label, make, model, normal, tokens, weigh
 

@@ -5,7 +5,7 @@ import torch
 
 from gnomon import positions
 from gnomon.errors import OptionError
-from gnomon.kv_cache import Memory
+from gnomon.memory import Memory
 from gnomon.pairs import Mask
 from tests.core.common import anywhere, every_variant, gap, label, make, model, tokens
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon import positions
-from gnomon.errors import PositionError
+from gnomon.errors import OptionError, PositionError, UserError
 
 
 def line(pos: positions.Positions) -> list:
@@ -93,7 +93,7 @@ def test_timed_refuses_16_bits(dtype):
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
 def test_positions_are_finite(bad):
     for constructor in (lambda: positions.timed([0.0, bad]), lambda: positions.sequence(2, bad)):
-        with pytest.raises(PositionError):
+        with pytest.raises(UserError):
             constructor()
 
 
@@ -171,11 +171,11 @@ def test_python_numbers_are_read_in_float64():
 
 def test_no_number_that_is_none_gets_in():
     for wrong in (math.nan, math.inf):
-        with pytest.raises(PositionError, match="real numbers"):
+        with pytest.raises(OptionError, match="finite number"):
             positions.sequence(3, step=wrong)
-        with pytest.raises(PositionError, match="real numbers"):
+        with pytest.raises(PositionError, match="nan not among them"):
             positions.sequence(3, torch.tensor([wrong]))
-        with pytest.raises(PositionError, match="finite"):
+        with pytest.raises(OptionError, match="finite number"):
             positions.sequence(3).shifted(wrong)
     with pytest.raises(PositionError, match="axis"):
         positions.sequence(3).shifted([1, 2])

@@ -84,7 +84,7 @@ def test_positions_that_it_does_not_take():
     for encoding, pos in ((line, grid(2, 3)), (patches, sequence(6)), (line, at([0, 1, 2, 3, 4, 5.5]))):
         with pytest.raises(PositionError) as error:
             attend(*heads(6, rows=1), encoding, pos)
-    assert error.value.allowed == "whole numbers"
+    assert error.value.allowed.endswith("whole numbers")
 
 
 @pytest.mark.parametrize(

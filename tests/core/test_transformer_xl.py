@@ -7,7 +7,8 @@ from gnomon import positions
 from gnomon.attention import attend
 from gnomon.encodings.transformer_xl import TransformerXL
 from gnomon.errors import OptionError
-from gnomon.kv_cache import Cache, Memory
+from gnomon.kv_cache import Cache
+from gnomon.memory import Memory
 from gnomon.pairs import BIDIRECTIONAL, Mask, dense
 from gnomon.positions import Positions
 from tests.core.common import HEAD_DIM, HEADS, WIDTH, gap, heads, make, model, normal, tokens, weigh

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from gnomon.errors import PositionError
-from gnomon.kv_cache import NoCache
 from gnomon.lab import evaluate as module
 from gnomon.lab.evaluate import Measured, evaluate
 from gnomon.lab.experiment import Experiment, Measure, Text, Training
+from gnomon.past import NoCache
 from gnomon.positions import Positions
 
 CPU = torch.device("cpu")

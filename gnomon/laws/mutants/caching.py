@@ -8,8 +8,9 @@ from torch import Tensor
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.t5 import T5
-from gnomon.kv_cache import Cache, Extent, SinkCache
+from gnomon.kv_cache import Cache, SinkCache
 from gnomon.laws.mutant import Mutant
+from gnomon.past import Extent
 from gnomon.positions import Positions
 
 

@@ -1,0 +1,67 @@
+"""A memory of layer inputs: what Transformer-XL keeps of the segments that came before."""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gnomon.checked import checked
+from gnomon.errors import OptionError
+from gnomon.past import Extent, Past, goes_on
+from gnomon.positions import Positions
+
+
+@checked
+class Memory(Past):
+    """The layer inputs of the last `size` tokens, from which keys and values are computed anew: Transformer-XL's cache.
+
+    For training on text in order: what is remembered carries no gradient, but the projections that read it do.
+    Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context", section 3.2.
+    """
+
+    def __init__(self, size: int):
+        if size < 1:
+            raise OptionError("a memory needs room", given=f"size {size}", allowed="1 or more tokens")
+        self.size = size
+        self.length = 0
+        self.inputs: dict[int, Tensor] = {}
+        """Of each layer, `[b, m, w]`."""
+        self._positions: Positions | None = None
+
+    def extend(self, pos: Positions) -> Extent:
+        """Take in the positions of new tokens; keys are computed for those remembered, then for these."""
+        new = pos.first() if self._positions is None else pos.after(self._positions)
+        keys = new if self._positions is None else self._positions.append(new)
+        self._positions = keys.tokens(max(0, keys.length - self.size), keys.length)
+        self.counted = self.counted and pos.counts_from(self.length)
+        self.length += pos.length
+        return Extent(new, keys, keys)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What is remembered, by name; for positions without padding, documents or gaps."""
+        held = {} if self._positions is None else {"coords": self._positions.coords}
+        layers = {f"layer {layer}": inputs for layer, inputs in self.inputs.items()}
+        numbers = {"length": torch.tensor(self.length), "counted": torch.tensor(self.counted)}
+        return {**numbers, **held, **layers}
+
+    def load(self, tensors: Mapping[str, Tensor], device: torch.device) -> None:
+        """Remember what `tensors` said."""
+        self.length, self.counted = int(tensors["length"]), bool(tensors["counted"])
+        if "coords" in tensors:
+            coords = tensors["coords"].to(device)
+            first = self.length - coords.shape[1]
+            held = Positions(coords, turn=first)
+            # As before it was saved, also in what is known of the positions: that decides how they are computed with.
+            self._positions = held.counting(first) if self.counted else held
+        layers = {name: inputs for name, inputs in tensors.items() if name.startswith("layer ")}
+        self.inputs = {int(name.removeprefix("layer ")): inputs.to(device) for name, inputs in layers.items()}
+
+    def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
+        """The inputs of the layer that are remembered, then `x`, which is remembered from now on."""
+        held = self.inputs.get(layer)
+        if held is not None:
+            goes_on(x, held, 1, dtype=False)
+        both = x if held is None else torch.cat([held.to(x.dtype), x], dim=1)
+        self.inputs[layer] = both[:, -self.size :].detach()
+        return both
