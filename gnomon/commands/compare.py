@@ -13,7 +13,7 @@ from rich.table import Table
 from tyro.conf import arg
 
 from gnomon.commands.output import Json, Screen, items, note, print_json, table
-from gnomon.commands.report import write
+from gnomon.commands.report import check, write
 from gnomon.commands.stdout import say
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Compare:
         from gnomon.lab.progress import listener
         from gnomon.lab.store import Store
 
+        check(self.out)
         experiments = self._experiments()
         store = Store(self.store, create=True)
         first = int(os.environ.get("RANK", "0")) == 0  # of the processes of `accelerate launch`
@@ -152,6 +153,9 @@ def show(records: Sequence[dict[str, Any]]) -> None:
     out.print()
     out.print(items(map(str, found.findings)))
     out.print()
+    if lost := _reasons(summary):
+        out.print(items(lost))
+        out.print()
     if not summary.done:
         return
     whole, short = _numbers(summary, costs=True), _numbers(summary, costs=False)
@@ -159,6 +163,16 @@ def show(records: Sequence[dict[str, Any]]) -> None:
     out.table(short if without else whole)
     out.print(f"nats per {summary.unit}, on the same targets; in range: at the training length")
     out.print("parameters, time and memory are in the report\n" if without else "")
+
+
+def _reasons(summary: "Summary") -> list[str]:
+    """Why runs did not finish, and which: each reason once."""
+    found: dict[str, list[str]] = {}
+    for series in summary.series:
+        for run in series.lost:
+            why = f"{run['status']}: {run['reason'] or 'no reason recorded'}"
+            found.setdefault(why, []).append(f"{series.label}, seed {run['experiment']['seed']}")
+    return [f"{'; '.join(who)} {why}" for why, who in found.items()]
 
 
 def _numbers(summary: "Summary", costs: bool) -> Table:

@@ -1,5 +1,6 @@
 """`gnomon report`: the report again, from what is stored; and its main figure as a picture."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -50,6 +51,20 @@ class Report:
             for what, where in written.items():
                 say(f"{what}: {where}")
         return 0
+
+
+def check(out: str | None) -> None:
+    """Say now, before anything is trained, that no report can be written to this path."""
+    from gnomon.errors import OptionError
+
+    if out is None:
+        return
+    path = Path(out).absolute()
+    folder = next(above for above in path.parents if above.exists())
+    if path.is_dir():
+        raise OptionError("a report is one file", given=f"the folder {out}", do=f"name a file: {path / 'report.html'}")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise OptionError("the report cannot be written there", given=out, do="name a file in a folder of your own")
 
 
 def write(store: "Store", records: list[dict[str, Any]], out: str | None, command: str | None = None) -> Path:

@@ -82,6 +82,7 @@ class Pool:
             worker.send_signal(signal.SIGTERM)
 
     def __enter__(self) -> "Pool":
+        self.store.make()  # workers open it
         return self
 
     def __exit__(self, *error: object) -> None:

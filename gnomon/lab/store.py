@@ -39,20 +39,24 @@ class Store:
     """A folder of runs.
 
     StoreError when the folder is not a store of ours, belongs to a newer gnomon, or does not exist; with `create`
-    a new or empty folder becomes a store.
+    a new or empty folder will become a store, with its first run: what is refused before that leaves nothing.
     """
 
     def __init__(self, path: str | Path, *, create: bool = False):
         self.path = Path(path)
         self.work = self.path / ".work"
-        if create and self._is_fresh():
-            with writing(self.path):
+        self.create = create
+        if not (create and self._is_fresh()):
+            self._check()
+
+    def make(self) -> None:
+        """The folder, if it is to be made, and the one for work in it."""
+        with writing(self.path):
+            if self.create and self._is_fresh():
                 self.path.mkdir(parents=True, exist_ok=True)
                 replace_file(self.path / MARKER, lambda file: file.write_text(json.dumps({"format": FORMAT}) + "\n"))
-        self._check()
-        if create:
-            with writing(self.path):
-                self.work.mkdir(exist_ok=True)
+            self._check()
+            self.work.mkdir(exist_ok=True)
 
     def _is_fresh(self) -> bool:
         """Whether the folder is new or empty, but for a marker that another process is just writing."""
@@ -97,6 +101,8 @@ class Store:
 
     def hashes(self) -> list[str]:
         """The runs that have a record, sorted."""
+        if self.create and not self.path.exists():
+            return []
         return sorted(entry.name for entry in self.path.iterdir() if HASH.fullmatch(entry.name) and entry.is_dir())
 
     def record(self, hash: str) -> dict[str, Any] | None:
@@ -130,6 +136,7 @@ class Store:
 
         The operating system gives the claim back when its holder dies, however it dies.
         """
+        self.make()
         lock = filelock.FileLock(self.work / f"{hash}.lock", thread_local=False)
         with writing(self.path):
             try:
@@ -153,6 +160,7 @@ class Store:
         A record that is already there is replaced. The checkpoint is dropped, unless the run failed: a retry goes on
         from it.
         """
+        self.make()
         hash = record["hash"]
         temporary = self.work / f"{hash}.{secrets.token_hex(4)}.tmp"
         text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

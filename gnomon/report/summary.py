@@ -155,14 +155,19 @@ class Summary:
 
     @property
     def unit(self) -> str:
-        """What a nat is counted per: 'byte' where the bits per byte are the loss in bits, so that a token is a byte."""
+        """What a nat is counted per: 'byte' where the bits per byte are the loss in bits, so that a token is a byte.
+
+        Where nothing was measured, what the task would have counted.
+        """
         rows = [
             row for series in self.done for run in series.runs for row in run["lengths"] if row["status"] == "measured"
         ]
         pairs = [(number(row.get("loss")), number(row.get("bits_per_byte"))) for row in rows]
         known = [(loss, bits) for loss, bits in pairs if loss is not None]
         same = all(bits is not None and math.isclose(bits * math.log(2), loss, rel_tol=1e-3) for loss, bits in known)
-        return "byte" if known and same else "token"
+        if not known:
+            same = all(run["experiment"]["task"].get("kind") == "text" for s in self.series for run in s.records)
+        return "byte" if same else "token"
 
     def ranked(self) -> list[Series]:
         """Farthest reach first, then the lower loss at the longest measured length; what has no reach comes last."""

@@ -115,6 +115,9 @@ def test_results_by_sql(gnomon, here):
         (["compare", "--text", "{here}/missing.txt", "--store", "{here}/other"], "missing.txt"),
         (["compare", "--text", "{here}/plan.py", "--store", "{here}/other"], "shorter than a window"),
         (["compare", "--steps", "0", "--store", "{here}/other"], "too small"),
+        (["compare", "--workers", "0", "--text", "{here}/book.txt", "--store", "{here}/other"], "1 or more"),
+        (["compare", "--out", "{here}/runs", "--store", "{here}/other"], "a report is one file"),
+        (["compare", "--out", "{here}/book.txt/x.html", "--store", "{here}/other"], "cannot be written there"),
         (["compare", "--store", "{here}"], "not a store of gnomon"),
         (["report", "{here}/nowhere"], "there is no store here"),
         (["report", "{here}/runs", "--out", "{here}/x.html", "--figure", "{here}/x.jpg"], ".svg, .png"),
@@ -131,6 +134,7 @@ def test_a_mistake_is_explained(gnomon, here, wrong, said):
     assert said in shown.err
     assert "Traceback" not in shown.err
     assert not shown.out
+    assert not (here / "other").exists()
 
 
 def test_the_command_is_written_as_it_can_be_typed():

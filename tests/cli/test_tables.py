@@ -71,11 +71,75 @@ def test_compare_leaves_costs_out_where_a_name_would_break(records, capsys):
     assert lines(long) and lines(short)
 
 
+ANSWERS = {
+    "results": ["results", "{store}"],
+    "sql": ["results", "{store}", "--sql", "select label, loss, reach, parameters from runs where loss is not null"],
+    "list": ["list", "rope", "learned"],
+}
+
+
+@pytest.mark.parametrize("asked", ANSWERS)
+@pytest.mark.parametrize("width", [60, 40, 16, 8])
+def test_a_narrow_screen_cuts_no_number(gnomon, store, monkeypatch, asked: str, width: int):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("gnomon.commands.list._time", lambda made, shape: dict.fromkeys(made, 1.25))
+    command = [word.format(store=store) for word in ANSWERS[asked]]
+    wide = gnomon(*command).out
+    monkeypatch.setenv("COLUMNS", str(width))
+    narrow = gnomon(*command).out
+    assert max(map(len, narrow.splitlines())) <= width
+    words = {word for word in wide.split() if len(word) < width - 2 and not set(word) <= {"─"}}
+    assert words - set(narrow.split()) == set()
+    # What is longer than a line goes on in the next.
+    left = "".join(narrow.split())
+    assert [word for word in wide.split() if not set(word) <= {"─"} and word not in left] == []
+
+
+def test_a_narrow_summary_has_every_number(records, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    show(records)
+    narrow = capsys.readouterr().out
+    assert max(map(len, narrow.splitlines())) <= 40
+    monkeypatch.setenv("COLUMNS", "200")
+    show(records)
+    assert {word for word in capsys.readouterr().out.split() if "─" not in word} - set(narrow.split()) == set()
+
+
+def test_laws_stand_side_by_side_where_there_is_room(gnomon, monkeypatch):
+    from gnomon.laws import LAWS, Row
+
+    monkeypatch.setattr("gnomon.laws.LAWS", {"lowering": LAWS["lowering"]})
+    monkeypatch.setattr("gnomon.commands.laws.ENOUGH", 10**6)
+    monkeypatch.setattr(
+        "gnomon.laws.judge", lambda law, case: Row(case.label, "causal", law.name, "holds", 2e-15, 1e-12, None, 0)
+    )
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = gnomon("laws", "none", "rope_mixed", "sinusoidal", "transformer_xl").out
+    heads = [" ".join(line.split()[2:]) for line in shown.splitlines() if line.startswith("law ")]
+    assert len(heads) > 1 and " ".join(heads) == "none rope_mixed sinusoidal transformer_xl"
+    assert shown.count("2e-15") == 4 and max(map(len, shown.splitlines())) <= 40
+
+
+def test_nothing_is_said_of_numbers_where_no_run_finished(capsys):
+    lost = [record(label, status="failed", reason=REASON) for label in ("rope", "alibi")]
+    show(lost)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("Nothing to compare: no run finished (2 failed).")
+    assert f"rope, seed 0; alibi, seed 0 failed: {REASON}" in shown
+    assert "nats" not in shown and "reach" not in shown
+
+
+def test_a_reason_stands_once_beside_what_was_measured(records, capsys):
+    show(records)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count(f"rope, seed 5 failed: {REASON}") == 1 and "nats per byte" in shown
+
+
 def test_what_json_has_no_word_for_is_text(capsys):
     from datetime import date
     from decimal import Decimal
 
     from gnomon.commands.output import print_json
 
-    print_json([date(2020, 1, 1), Decimal("1.5"), float("nan")])
-    assert json.loads(capsys.readouterr().out) == ["2020-01-01", "1.5", None]
+    print_json([date(2020, 1, 1), Decimal("1.5"), float("nan"), {date(2020, 1, 1): 1}])
+    assert json.loads(capsys.readouterr().out) == ["2020-01-01", "1.5", None, {"2020-01-01": 1}]

@@ -28,7 +28,7 @@ def work(experiment: Experiment, path: Path, ready) -> None:
 
 
 def hold(path: Path, hash: str, ready) -> None:
-    with Store(path).claim(hash) as ours:
+    with Store(path, create=True).claim(hash) as ours:
         ready.send(ours)
         signal.pause()
 

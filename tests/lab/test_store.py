@@ -1,6 +1,7 @@
 """The store: whole runs or none, ours or refused, and the numbers by SQL."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,17 @@ def filled(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
     return Store(path)
 
 
-def test_a_folder_that_is_new_or_empty_becomes_a_store(tmp_path: Path):
+def test_a_folder_that_is_new_or_empty_becomes_a_store_with_the_first_claim(tmp_path: Path):
     (tmp_path / "empty").mkdir()
     for name in ("empty", "new/deep"):
         store = Store(tmp_path / name, create=True)
+        assert store.records() == []
+        assert [path.name for path in tmp_path.rglob("*") if path.name != "empty"] == []
+        with store.claim("0" * 16) as ours:
+            assert ours
         assert json.loads((store.path / MARKER).read_text()) == {"format": 1}
         assert Store(tmp_path / name).records() == []
+        shutil.rmtree(store.path)
 
 
 @pytest.mark.parametrize("create", [True, False])
@@ -149,27 +155,39 @@ def test_an_empty_store_answers_too(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "said"),
     [
-        "selec 1",
-        "select nothing from runs",
-        "",
-        "copy runs to '{out}'",
-        "select * from read_csv('{secret}')",
-        "install httpfs",
-        "set enable_external_access = true",
-        "attach '{out}'",
+        ("selec 1", "no answer"),
+        ("select nothing from runs", "no answer"),
+        ("select * from read_csv('{secret}')", "no answer"),
+        ("", "one statement"),
+        (" -- nothing", "one statement"),
+        ("select 1; select 2", "2 statements"),
+        ("copy runs to '{out}'", "changes nothing"),
+        ("install httpfs", "changes nothing"),
+        ("set enable_external_access = true", "changes nothing"),
+        ("attach '{out}'", "changes nothing"),
+        ("create table more as select 1", "changes nothing"),
+        ("delete from runs returning label", "changes nothing"),
     ],
 )
-def test_a_wrong_query_and_one_that_leaves_the_store_are_a_users_error(filled: Store, tmp_path: Path, query: str):
+def test_what_is_not_one_query_of_the_store_is_a_users_error(filled: Store, tmp_path: Path, query: str, said: str):
     (tmp_path / "secret").write_text("a\n1\n")
-    query = query.format(out=tmp_path / "out", secret=tmp_path / "secret")
-    if query:
-        with pytest.raises(UserError, match="no answer"):
-            filled.sql(query)
-    else:
-        assert filled.sql(query).rows == []
+    with pytest.raises(UserError, match=said) as error:
+        filled.sql(query.format(out=tmp_path / "out", secret=tmp_path / "secret"))
+    assert "runs, lengths, positions, curves" in error.value.allowed
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "query", ["describe runs", "from lengths;", "pivot runs on status using count(*)", "values (1)"]
+)
+def test_every_way_to_ask_is_a_query(filled: Store, query: str):
+    assert filled.sql(query).rows
+
+
+def test_columns_of_one_name_keep_their_values(filled: Store):
+    assert filled.sql("select 1 as a, 2 as a, 3 as a_1, 4 as a").dicts() == [{"a": 1, "a_2": 2, "a_1": 3, "a_3": 4}]
 
 
 def test_a_write_that_fails_half_way_leaves_nothing(filled: Store, tmp_path: Path):

@@ -198,3 +198,10 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
         report.write([record("t5", status="failed")], tmp_path / "file" / "r.html")
+
+
+def test_where_no_run_finished_nothing_was_measured(tmp_path):
+    lost = [record(label, status="failed", reason="out of memory") for label in ("rope", "alibi")]
+    shown = Page(report.write(lost, tmp_path / "lost.html").read_text(encoding="utf-8")).text
+    assert "Nothing was measured: no run finished" in shown and "out of memory" in shown
+    assert "per token" not in shown and "Results by encoding" not in shown
