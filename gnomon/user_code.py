@@ -1,52 +1,47 @@
 """Python files that a user gives us: they are code, and are run as code; their mistakes are told with the line."""
 
+import ast
 import hashlib
 import sys
 import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from gnomon import user_imports
 from gnomon.errors import OptionError, UserError
 
 PREFIX = "user_code_"
 DO = "name a class that inherits from gnomon.Encoding as path/to/file.py:Class; CONTRIBUTING.md shows one"
 
 
-def run(path: Path, sets: str) -> dict[str, Any]:
-    """What the file sets at its top level. UserError for whatever it raises, with the line; `sets` says what it should.
-
-    A TypeError comes through as it is, for callers who know what was called.
-    """
-    try:
+def run(path: Path) -> dict[str, Any]:
+    """What the file sets at its top level. UserError for whatever it raises, with the line."""
+    with told(path):
         return vars(_module(path))
-    except SyntaxError as error:
-        where = f"{error.filename or path}, line {error.lineno}"
-        raise UserError(f"{where}: {error.msg}", given=(error.text or "").strip() or None) from error
-    except UserError as error:
-        asked = f"{path}{line(error, path)}: {error.asked}"
-        raise type(error)(asked, given=error.given, allowed=error.allowed, do=error.do) from error
-    except TypeError:
-        raise
-    except Exception as error:
-        raise failed(error, path) from error
-    except SystemExit as error:
-        raise UserError(f"{path}{line(error, path)} ends the program instead of setting {sets}") from error
 
 
 def _module(path: Path) -> ModuleType:
     """The file as a module of its own, which torch.compile can find by name; the same code is run once."""
-    source = path.read_bytes()
-    name = f"{PREFIX}{hashlib.sha256(str(path.resolve()).encode() + source).hexdigest()[:16]}"
+    name = f"{PREFIX}{hashlib.sha256(f'{path.resolve()} {_digest(path)}'.encode()).hexdigest()[:16]}"
     if name not in sys.modules:
         module = ModuleType(name)
         module.__file__ = str(path)
+        modules = user_imports.beside(path)
+        user_imports.find(path, modules)
         sys.modules[name] = module
+        # Python takes compiled code for that of a file which has been changed within the same second.
+        written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         try:
-            exec(compile(source, str(path), "exec"), vars(module))
+            exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+            user_imports.check(path, modules)
         except BaseException:
             del sys.modules[name]
             raise
+        finally:
+            sys.dont_write_bytecode = written
     return sys.modules[name]
 
 
@@ -55,20 +50,95 @@ def file_of(kind: type) -> Path | None:
     return Path(sys.modules[kind.__module__].__file__) if kind.__module__.startswith(PREFIX) else None
 
 
-def failed(error: BaseException, path: Path) -> UserError:
-    """An error of the file's own as a user's."""
-    return UserError(f"{path}{line(error, path)}: {type(error).__name__}: {error}")
+@contextmanager
+def told(path: Path | None, otherwise: Callable[[], str] | None = None) -> Iterator[None]:
+    """Whatever a user's file raises inside becomes a UserError that names the line. Without a file nothing does.
+
+    otherwise: what is named where no line of the file was running, as when torch refuses what a hook has returned;
+    None: then the error is not the file's.
+    """
+    try:
+        yield
+    except BaseException as error:
+        found = None if path is None else _as_told(error, path, otherwise)
+        if found is None:
+            raise
+        raise found from error
 
 
-def line(error: BaseException, path: Path) -> str:
-    """`, line 12`, where the file was when it raised; nothing where it was elsewhere."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return f", line {lines[-1]}" if lines else ""
+def guarded(kind: type, name: str | None = None):
+    """`told` for what a class does, if it is a user's: otherwise by the line of `name` in it, or its own."""
+    return told(file_of(kind), lambda: where(kind, name))
+
+
+def _as_told(error: BaseException, path: Path, otherwise: Callable[[], str] | None) -> UserError | None:
+    """The error as a user's; None where it comes through as it is: Ctrl-C, a UserError or what is not the file's."""
+    running = place(error, path)
+    if isinstance(error, UserError):
+        if running is None or error.asked.startswith(str(path)):
+            return None
+        return type(error)(f"{running}: {error.asked}", given=error.given, allowed=error.allowed, do=error.do)
+    if isinstance(error, SyntaxError) and running is None and Path(error.filename or "").is_file():
+        text = (error.text or "").strip() or None
+        return UserError(f"{error.filename}, line {error.lineno}: {error.msg}", given=text)
+    if isinstance(error, KeyboardInterrupt) and not (running and _said(error)):
+        return None
+    running = running or (otherwise() if otherwise else None)
+    if running is None:
+        return None
+    if isinstance(error, SystemExit):
+        return UserError(f"{running}: ends the program", given=f"exit code {error.code}", do="raise an error instead")
+    return UserError(f"{running}: {type(error).__name__}: {error}".rstrip(": "))
+
+
+def _said(error: BaseException) -> bool:
+    """Whether a statement raised it, not a signal: Ctrl-C comes on any line."""
+    return "raise" in (traceback.extract_tb(error.__traceback__)[-1].line or "")
+
+
+def place(error: BaseException, path: Path) -> str | None:
+    """`path/to/file.py, line 12`: where the file, or one beside it, was when it raised; None where neither was."""
+    own = {str(path)} | user_imports.files()
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in own]
+    return f"{lines[-1].filename}, line {lines[-1].lineno}" if lines else None
+
+
+def where(kind: type, name: str | None = None) -> str:
+    """`path/to/file.py, line 12`: where a user's class, or what it calls `name`, is written."""
+    for base in kind.__mro__:
+        path = file_of(base)
+        if path is None or (name is not None and name not in vars(base)):
+            continue
+        for node in ast.walk(_parsed(path)):
+            if isinstance(node, ast.ClassDef) and node.name == base.__name__:
+                found = [inner for inner in node.body if name in _names(inner)] if name else [node]
+                if found:
+                    return f"{path}, line {found[-1].lineno}"
+    return str(file_of(kind)) if name is None else where(kind)
+
+
+def _parsed(path: Path) -> ast.Module:
+    """The file as it is now; nothing where it has been spoilt since it ran."""
+    try:
+        return ast.parse(path.read_bytes())
+    except (OSError, SyntaxError):
+        return ast.Module([], [])
+
+
+def _names(node: ast.stmt) -> set[str]:
+    """What a statement in a class's body calls something."""
+    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    return {getattr(node, "name", None), *(getattr(target, "id", None) for target in targets)}
 
 
 def is_class(name: str) -> bool:
     """Whether `name` is that of a class in a file, `path/to/file.py:Class`."""
     return ".py:" in name or name.endswith(".py")
+
+
+def path_of(name: str) -> Path | None:
+    """The user's file that an encoding's name names; None where it comes with gnomon."""
+    return file_and_class(name)[0] if is_class(name) else None
 
 
 def file_and_class(name: str) -> tuple[Path, str]:
@@ -80,5 +150,14 @@ def file_and_class(name: str) -> tuple[Path, str]:
 
 
 def digest(name: str) -> str:
-    """sha256 of the file that `path/to/file.py:Class` names."""
-    return hashlib.sha256(file_and_class(name)[0].read_bytes()).hexdigest()
+    """sha256 of the file that `path/to/file.py:Class` names, and of those of its folder that it imports, if any."""
+    path, _ = file_and_class(name)
+    with told(path):
+        return _digest(path)
+
+
+def _digest(path: Path) -> str:
+    own = hashlib.sha256(path.read_bytes()).hexdigest()
+    others = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in user_imports.beside(path).items()}
+    parts = [own, *(f"{name} {code}" for name, code in others.items())]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest() if others else own

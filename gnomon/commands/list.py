@@ -96,13 +96,15 @@ def _time(encodings: "dict[str, Encoding]", shape: Any) -> dict[str, float]:
 
     from gnomon.pairs import CAUSAL
     from gnomon.transformer import Transformer
+    from gnomon.user_code import guarded
 
     tokens = torch.zeros(1, TOKENS, dtype=torch.int64)
     sizes = dict(width=shape.width, depth=shape.depth, heads=shape.heads, feed_forward=4 * shape.width)
-    models = {
-        name: Transformer(vocabulary=256, encoding=encoding, mask=CAUSAL, **sizes).eval()
-        for name, encoding in encodings.items()
-    }
+    models: dict[str, Transformer] = {}
+    for name, encoding in encodings.items():
+        with guarded(type(encoding)):
+            models[name] = Transformer(vocabulary=256, encoding=encoding, mask=CAUSAL, **sizes).eval()
+            models[name](tokens)
     least = dict.fromkeys(models, math.inf)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import get_type_hints
 
 from gnomon.encoding import Encoding, Shape
+from gnomon.encodings import user
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.chain import Chain
 from gnomon.encodings.cope import Cope
@@ -22,11 +23,11 @@ from gnomon.encodings.shaw import Shaw
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.encodings.t5 import T5
 from gnomon.encodings.transformer_xl import TransformerXL
-from gnomon.encodings.user import load
+from gnomon.encodings.user_hooks import look
 from gnomon.encodings.xpos import XPos
-from gnomon.errors import OptionError, UserError, unknown
+from gnomon.errors import OptionError, unknown
 from gnomon.typed import typed
-from gnomon.user_code import failed, file_of, is_class
+from gnomon.user_code import file_of, guarded, is_class
 
 ENCODINGS: dict[str, type[Encoding]] = {
     "none": NoPE,
@@ -53,7 +54,7 @@ ENCODINGS: dict[str, type[Encoding]] = {
 def named(name: str) -> type[Encoding]:
     """The class of an encoding that comes with gnomon, or of one in a user's file: `path/to/file.py:Class`."""
     if is_class(name):
-        return load(name)
+        return user.load(name)
     if name not in ENCODINGS:
         raise unknown("encoding", name, ENCODINGS)
     return ENCODINGS[name]
@@ -96,14 +97,12 @@ def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
         for name, value in options.items()
     }
     sizes = {field.name: getattr(shape, field.name) for field in fields(Shape) if field.name in taken}
-    try:
-        return kind(**sizes, **options)
-    except UserError:
-        raise
-    except Exception as error:
-        if (path := file_of(kind)) is None:
-            raise
-        raise failed(error, path) from error
+    with guarded(kind):
+        encoding = kind(**sizes, **options)
+    if file_of(kind) is not None:
+        user.made(encoding, kind)
+        look(encoding, shape, options)
+    return encoding
 
 
 def options_of(kind: type[Encoding]) -> dict[str, object]:

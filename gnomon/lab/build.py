@@ -9,7 +9,7 @@ from safetensors.torch import load_model
 from gnomon import user_code
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import create
-from gnomon.errors import OptionError, UserError
+from gnomon.errors import OptionError
 from gnomon.lab.corpus import Corpus
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.seeds import seed_of
@@ -23,7 +23,7 @@ def encoding(experiment: Experiment) -> Encoding:
     model = experiment.model
     if experiment.code is not None and user_code.digest(experiment.encoding) != experiment.code:
         raise OptionError(
-            "this is not the code of the experiment: the file of its encoding has changed",
+            "this is not the code of the experiment: the file of its encoding, or one it imports, has changed",
             given=experiment.encoding,
             allowed=f"sha256 {experiment.code[:16]}...",
         )
@@ -77,14 +77,8 @@ def check(experiment: Experiment, *, cpu: bool) -> None:
                 given=f"{experiment.label}, which remembers {made.memory} tokens, randomised",
                 do="train without a memory (mem_len=0), or without randomised",
             )
-        try:
+        with user_code.guarded(type(made.encodings[0])):
             made(torch.zeros(1, experiment.training.length, dtype=torch.int64))
-        except UserError:
-            raise
-        except Exception as error:
-            if (path := user_code.file_of(type(made.encodings[0]))) is None:
-                raise
-            raise user_code.failed(error, path) from error
 
 
 def parameters(model: Transformer) -> dict[str, int]:

@@ -146,7 +146,7 @@ class Experiment:
     measure: Measure = field(default_factory=Measure)
     seed: int = 0
     code: str | None = None
-    """sha256 of the file of a user's own encoding; filled in by `gnomon.lab.corpus.pin`."""
+    """sha256 of the file of a user's own encoding, and of what it imports beside it; by `gnomon.lab.corpus.pin`."""
 
     def __post_init__(self) -> None:
         strict.check(self)

@@ -37,16 +37,17 @@ def load(source: str) -> list[Experiment]:
 
 def _run(path: Path) -> dict:
     try:
-        return user_code.run(path, "EXPERIMENTS")
-    except TypeError as error:
-        raise _argument(error, path) from error
+        return user_code.run(path)
+    except UserError as error:
+        raise _argument(error, path) from error.__cause__
 
 
-def _argument(error: TypeError, path: Path) -> UserError:
+def _argument(error: UserError, path: Path) -> UserError:
     """A misspelt option of a dataclass reaches us as Python's TypeError; the nearest known option is worth naming."""
-    wrong = re.match(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    cause = error.__cause__ if isinstance(error.__cause__, TypeError) else None
+    wrong = re.match(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(cause))
     kind = getattr(parts, wrong[1], None) if wrong else None
     if kind is None:
-        return user_code.failed(error, path)
+        return error
     named = unknown(f"option of {wrong[1]}", wrong[2], kind.__dataclass_fields__)
-    return OptionError(f"{path}{user_code.line(error, path)}: {named.asked}", allowed=named.allowed, do=named.do)
+    return OptionError(f"{user_code.place(cause, path)}: {named.asked}", allowed=named.allowed, do=named.do)

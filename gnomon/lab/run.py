@@ -14,6 +14,7 @@ from accelerate import Accelerator
 from accelerate.utils import InitProcessGroupKwargs
 from safetensors.torch import save_model
 
+from gnomon import user_code
 from gnomon.errors import StoreError, UserError
 from gnomon.lab import build, corpus, environment
 from gnomon.lab.checkpoint import History
@@ -80,7 +81,8 @@ def make(experiment: Experiment, store: Store, accelerator: Accelerator, setting
     """`run`, once the run has been claimed. Of several processes the main one measures and writes."""
     draft = Draft(experiment, settings.command)
     try:
-        _make(draft, store, accelerator, settings)
+        with user_code.told(user_code.path_of(experiment.encoding)):
+            _make(draft, store, accelerator, settings)
     except Stopped:
         return "stopped"
     except StoreError:

@@ -9,6 +9,7 @@ from gnomon.errors import unknown
 from gnomon.laws.case import Case
 from gnomon.laws.law import Law, Outcome
 from gnomon.laws.suite import LAWS
+from gnomon.user_code import guarded
 
 SEARCH = 20
 """How many seeds a counterexample is sought in."""
@@ -45,13 +46,15 @@ def variants(name: str, kind: type[Encoding]) -> list[Case]:
 
 def judge(law: Law, case: Case) -> Row:
     """The verdict of one law on one case; an undeclared property must fail, by a counterexample found by search."""
-    declared = law.declares is None or law.declares in case.make().properties
-    outcome, seed = law.check(case), case.seed
-    if not declared and outcome.reason is None:
-        for seed in range(case.seed, case.seed + SEARCH):
-            outcome = law.check(replace(case, seed=seed))
-            if law.broken(outcome):
-                break
+    encoding, seed = case.make(), case.seed
+    declared = law.declares is None or law.declares in encoding.properties
+    with guarded(type(encoding)):
+        outcome = law.check(case)
+        if not declared and outcome.reason is None:
+            for seed in range(case.seed, case.seed + SEARCH):
+                outcome = law.check(replace(case, seed=seed))
+                if law.broken(outcome):
+                    break
     return Row(
         case.label,
         "causal" if case.causal else "bidirectional",
