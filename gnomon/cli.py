@@ -16,6 +16,7 @@ from gnomon import __version__
 from gnomon.commands import COMMANDS, Command
 from gnomon.commands.stdout import owned, say, stdout
 from gnomon.errors import UserError, unknown
+from gnomon.user_code import told_of_all
 
 ZERO_WIDTH_SPACE = "\u200b"
 
@@ -63,7 +64,8 @@ def _run(arguments: list[str]) -> int:
             command = _read(arguments)
     except SystemExit as end:  # tyro has printed help, or what is wrong with the options
         return int(end.code or 0)
-    return command.run()
+    with told_of_all():
+        return command.run()
 
 
 def _read(arguments: list[str]) -> Command:

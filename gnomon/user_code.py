@@ -66,6 +66,19 @@ def told(path: Path | None, otherwise: Callable[[], str] | None = None) -> Itera
         raise found from error
 
 
+@contextmanager
+def told_of_all() -> Iterator[None]:
+    """`told` for every file that has been run: what a command raises in the lines of one is that file's."""
+    try:
+        yield
+    except BaseException as error:
+        files = [Path(module.__file__) for name, module in [*sys.modules.items()] if name.startswith(PREFIX)]
+        found = next((as_told for path in files if (as_told := _as_told(error, path, None))), None)
+        if found is None:
+            raise
+        raise found from error
+
+
 def guarded(kind: type, name: str | None = None):
     """`told` for what a class does, if it is a user's: otherwise by the line of `name` in it, or its own."""
     return told(file_of(kind), lambda: where(kind, name))

@@ -1,9 +1,12 @@
 """What a user's file imports from its own folder, found by reading it: part of its code, and read anew once changed."""
 
 import ast
+import importlib
 import sys
 from collections.abc import Iterator, Mapping
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from typing import Any
 
 from gnomon.errors import OptionError
 
@@ -14,7 +17,19 @@ _read: dict[str, tuple[Path, bytes]] = {}
 """The modules of users' folders that may have been imported for their files, as they were then."""
 
 _folders: list[str] = []
-"""Those folders, the last one first: all at the end of sys.path, so that they hide nothing that is installed."""
+"""Those folders, the last one first."""
+
+
+class Beside:
+    """Finds modules in those folders, where Python has found none: they hide nothing that is installed.
+
+    Not in sys.path, which other processes are given: in each, a file has its own folder alone.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Where the module is, if it lies in no package."""
+        return PathFinder.find_spec(name, _folders) if path is None else None
 
 
 def beside(path: Path) -> dict[str, Path]:
@@ -40,9 +55,10 @@ def find(path: Path, modules: Mapping[str, Path]) -> None:
         for name in now.keys() & _read.keys():
             sys.modules.pop(name, None)
     _read.update(now)
-    elsewhere = [entry for entry in sys.path if entry not in _folders]
     _folders[:] = [folder, *(other for other in _folders if other != folder)]
-    sys.path[:] = elsewhere + [entry for entry in _folders if entry not in elsewhere]
+    if Beside not in sys.meta_path:
+        sys.meta_path.append(Beside)
+    importlib.invalidate_caches()
 
 
 def check(path: Path, modules: Mapping[str, Path]) -> None:

@@ -12,8 +12,9 @@ from gnomon.user_code import guarded, where
 
 SIZES = {field.name for field in fields(Shape)}
 DECLARED = {name: hint for name, hint in get_type_hints(Encoding).items() if name in vars(Encoding) and name[0] != "_"}
+DECLARED["__doc__"] = str | None
 """What a class says of itself, and the kind of each."""
-OF_THE_CLASS = {"variants", "bibtex", "causal"}
+OF_THE_CLASS = {"variants", "bibtex", "causal", "__doc__"}
 """What is asked of the class, before there is an object."""
 
 
@@ -72,7 +73,11 @@ def declared(thing: Any, kind: type[Encoding]) -> None:
             value = getattr(thing, name)
         if thing is kind and hasattr(value, "__get__") and name not in OF_THE_CLASS:
             continue  # a property: what it says is known of an object
-        typed(value, hint, f"{where(kind, name)}: {name} of {kind.__name__}")
+        try:
+            typed(value, hint, f"{name} of {kind.__name__}")
+        except OptionError as error:
+            asked = f"{where(kind, name)}: {error.asked}"
+            raise OptionError(asked, given=error.given, allowed=error.allowed, do=error.do) from None
         if isinstance(value, Domain) and not _is_range(value):
             raise OptionError(
                 f"{where(kind, name)}: {name} of {kind.__name__} is no range of positions",

@@ -37,12 +37,11 @@ class Mine(Encoding):
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch) -> Iterator[Path]:
     """A folder with a file, a helper and a text; afterwards Python is as it was before."""
-    path, modules = list(sys.path), set(sys.modules)
+    modules = set(sys.modules)
     write(tmp_path, "STEEPNESS = 0.5\n")
     (tmp_path / "book.txt").write_bytes(bytes(65 + i % 23 for i in range(20_000)))
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    sys.path[:] = path
     for name in set(sys.modules) - modules:
         if str(tmp_path) in (getattr(sys.modules[name], "__file__", None) or ""):
             del sys.modules[name]
@@ -101,6 +100,7 @@ def test_each_folder_has_its_own_helper(folder: Path):
     other = write(folder / "other", "STEEPNESS = 0.9\n")
     assert create("mine.py:Mine", SHAPE).steepness == 0.5
     assert create(f"{other}:Mine", SHAPE).steepness == 0.9
+    assert not {str(folder), str(other.parent)} & set(sys.path), "a process that is given this path would mix them up"
 
 
 WRITTEN = {

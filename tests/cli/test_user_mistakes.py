@@ -51,6 +51,7 @@ MISTAKES = {
         1,
         "did you mean 'size'",
     ),
+    "a title": ("__doc__ = 5", 1, "__doc__ of Mine"),
     "bibtex": ("bibtex = None", 1, "bibtex of Mine"),
     "memory": ("memory = 'long'", 1, "memory of Mine"),
     "a hook that is none": ("bias = 5", 1, "bias of Mine is a method"),
@@ -129,6 +130,16 @@ def test_a_user_s_error_keeps_its_kind_and_gets_the_line(tmp_path: Path):
         create(str(path), Shape(64, 4, 16))
     assert type(error.value).__name__ == "DataError" and error.value.do == "more"
     assert error.value.asked == f"{path}, line 2: none of it"
+
+
+def test_what_no_check_looks_at_is_told_as_well(gnomon, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "def __init__(self, size=Size()):\n    super().__init__()")
+    size = "class Size:\n    def __repr__(self):\n        return 1 / 0\n\n\n"
+    (tmp_path / "mine.py").write_text(size + (tmp_path / "mine.py").read_text())
+    for form in ([], ["--json"]):
+        done = gnomon("list", "mine.py", *form)
+        assert done.code == 2 and "mine.py, line 3: ZeroDivisionError" in done.err
 
 
 def test_a_real_interrupt_is_none_of_the_file_s(tmp_path: Path):
