@@ -1,4 +1,4 @@
-# make compare | test | laws | report | setup | clean | help. Options go in ARGS: make compare ARGS="standard --steps 5000"
+# make compare | test | laws | report | bench | setup | clean | help. Options go in ARGS: make compare ARGS="standard --steps 5000"
 SHELL := /bin/sh
 PYTHON ?= python3
 PIP_FLAGS ?=
@@ -11,7 +11,7 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup compare test laws report clean
+.PHONY: help setup compare test laws report bench clean
 
 help:
 	@echo "make setup    prepare .venv from constraints.txt; gives .venv/bin/gnomon (once, a few minutes)"
@@ -19,6 +19,7 @@ help:
 	@echo "make test     ruff and every test"
 	@echo "make laws     every law on every encoding"
 	@echo "make report   the report again, from the stored runs"
+	@echo "make bench    measure speed and memory, beside limits and other packages (half an hour)"
 	@echo "make clean    remove .venv and caches; stored runs stay"
 	@echo
 	@echo 'Options go in ARGS:  make compare ARGS="standard --steps 5000"'
@@ -48,6 +49,10 @@ laws: $(STAMP)
 
 report: $(STAMP)
 	@$(BIN)/gnomon report $(ARGS)
+
+# Nothing else should run meanwhile: ARGS=--quick only shows that it runs.
+bench: $(STAMP)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 # One thread of torch a worker: two workers on two cores beat one worker of two threads.
 test: $(STAMP)

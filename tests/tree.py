@@ -14,9 +14,9 @@ def sentence(path: Path) -> str:
 
 
 def tree() -> str:
-    """The page: every module of the package with its sentence; a folder's is that of its __init__.py."""
+    """The page: every module of the package and of its benchmarks with its sentence; a folder's is that of its __init__.py."""
     head = "# Every file of the package\n\nWritten by `python -m tests.tree`; a test keeps it true.\n\n"
-    return head + _folder(ROOT / "gnomon", 0)
+    return head + _folder(ROOT / "gnomon", 0) + _folder(ROOT / "benchmarks", 0)
 
 
 def _folder(folder: Path, depth: int) -> str:

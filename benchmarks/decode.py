@@ -1,0 +1,147 @@
+"""Decoding: one token over cached keys near the cost of SDPA over the same keys, and no slower as it goes on."""
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+from benchmarks.measure import ChildFailed, fresh, grown, interleaved
+from benchmarks.rows import Row, timed
+from benchmarks.script import Script, main
+from benchmarks.subjects import HEAD_DIM, HEADS, SUBJECTS, Subject, cacheable, chosen
+from gnomon.attention import attend_by, plan
+from gnomon.commands.output import Names
+from gnomon.kv_cache import Cache
+
+BOUND, STEADY, WHOLE = 1.2, 1.1, 1.1
+"""One token over SDPA; the last steps over those of a new cache; growth over the size of the cache."""
+TOGETHER = 10
+"""Tokens that are timed as one."""
+HUNDRED = 100
+LONG = ("rope", "alibi", "t5", "shaw")
+
+
+class Decoding:
+    """One layer that decodes token by token after `held` cached ones, as a model does: positions, plan, attention."""
+
+    def __init__(self, subject: Subject, held: int, room: int):
+        self.encoding, self.cache = subject.build(held + room, causal=True), Cache(held + room)
+        self.token = [torch.randn(1, HEADS, 1, HEAD_DIM) for _ in range(3)]
+        self.x = torch.randn(1, 1, HEADS * HEAD_DIM)
+        if held:
+            # Of the tokens that came before, the last one is a query: attention among all of them is not needed.
+            k, v = (torch.randn(1, HEADS, held, HEAD_DIM) for _ in range(2))
+            self._attend(self.token[0], k, v, held)
+
+    def step(self) -> None:
+        """One more token."""
+        self._attend(*self.token, 1)
+
+    @torch.no_grad()
+    def _attend(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, n: int) -> None:
+        extent = self.cache.extend(self.cache.next(n, q.device))
+        last = extent.queries if n == 1 else extent.queries.tokens(n - 1, n)
+        self.encoding.embed(self.x, last)
+        made = plan(self.encoding, extent.computed, extent.keys, q_pos=last, heads=HEADS, dtype=q.dtype)
+        attend_by(made, q, k, v, cache=self.cache)
+
+
+class Plain:
+    """SDPA of one query over as many keys, which lie in place; every call sees one more."""
+
+    def __init__(self, held: int, room: int):
+        self.q = torch.randn(1, HEADS, 1, HEAD_DIM)
+        self.k, self.v = (torch.randn(1, HEADS, held + room, HEAD_DIM) for _ in range(2))
+        self.length = held
+
+    @torch.no_grad()
+    def step(self) -> None:
+        self.length += 1
+        scaled_dot_product_attention(self.q, self.k[:, :, : self.length], self.v[:, :, : self.length])
+
+
+def _together(step: Callable[[], None]) -> Callable[[], float]:
+    """Seconds of a step, the mean of TOGETHER."""
+
+    def call() -> float:
+        begun = time.perf_counter()
+        for _ in range(TOGETHER):
+            step()
+        return (time.perf_counter() - begun) / TOGETHER
+
+    return call
+
+
+@dataclass(frozen=True)
+class Decode(Script):
+    """One token over 4096 cached keys, over SDPA on the same keys, for every encoding whose keys stay right.
+
+    Then ten thousand steps in a fresh process: the last hundred over a hundred after as many keys that were cached
+    at once, and the growth of memory over the size of the cache. b=1, h=8, d=64, float32.
+    """
+
+    encodings: Names = ()
+
+    def rows(self) -> Iterator[Row]:
+        held, steps = (256, 4 * HUNDRED) if self.quick else (4096, 10_000)
+        limit = f"SDPA over {held} keys"
+        subjects = chosen(self.encodings, cacheable())
+        # Many short rounds: a step takes a millisecond.
+        repeats = self.repeats if self.quick else 5 * self.repeats
+        room = TOGETHER * (repeats + 3)
+        for label, subject in subjects.items():
+            calls = {limit: _together(Plain(held, room).step), label: _together(Decoding(subject, held, room).step)}
+            found = interleaved(calls, repeats)
+            yield timed("one token", label, limit, found[label], found[limit], bound=BOUND)
+        for label in subjects if self.encodings else LONG:
+            yield from _long(label, steps)
+
+
+def _long(label: str, steps: int) -> Iterator[Row]:
+    section = f"{steps} steps"
+    try:
+        found = fresh(decoded, label=label, steps=steps)
+    except ChildFailed as error:
+        yield Row(section, label, note=str(error))
+        return
+    yield Row(section, f"{label}, first {HUNDRED}", value=found["first"])
+    last, again = found["last"], found["at once"]
+    what, limit = f"{label}, last {HUNDRED}", "as many keys cached at once"
+    yield Row(section, what, limit, last, "s", again, last / again, STEADY)
+    bytes, size = found["grown"], found["size"]
+    yield Row(f"{section}, memory", label, "the size of the cache", bytes, "B", size, bytes / size, WHOLE)
+
+
+def decoded(label: str, steps: int) -> dict[str, float]:
+    """For a fresh process: seconds of the first and last steps, of those after a cache filled at once; bytes grown."""
+    torch.manual_seed(0)
+    subject, took = SUBJECTS[label], []
+    _seconds(Decoding(subject, HUNDRED, HUNDRED), HUNDRED)
+    decoding = Decoding(subject, 0, steps)
+    bytes = grown(lambda: took.extend(_seconds(decoding, steps)))
+    at_once = _seconds(Decoding(subject, steps - HUNDRED, HUNDRED), HUNDRED)
+    return {
+        "first": statistics.median(took[:HUNDRED]),
+        "last": statistics.median(took[-HUNDRED:]),
+        "at once": statistics.median(at_once),
+        "grown": bytes,
+        # Keys and values, and a coordinate for each token.
+        "size": steps * (2 * HEADS * HEAD_DIM * 4 + 8),
+    }
+
+
+def _seconds(decoding: Decoding, steps: int) -> list[float]:
+    took = []
+    for _ in range(steps):
+        begun = time.perf_counter()
+        decoding.step()
+        took.append(time.perf_counter() - begun)
+    return took
+
+
+if __name__ == "__main__":
+    sys.exit(main(Decode))

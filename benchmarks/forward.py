@@ -1,0 +1,86 @@
+"""Forward: every encoding near the cost of attention without positions, in time and in memory."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import tyro
+
+from benchmarks.measure import interleaved
+from benchmarks.memory import memory
+from benchmarks.peers import PEERS
+from benchmarks.rows import Row, peer, timed
+from benchmarks.script import Script, main
+from benchmarks.subjects import KINDS, SUBJECTS, Bounds, Setting, Subject, chosen, plain
+from gnomon.commands.output import Names
+
+LIMITS = {"kernel": "F.scaled_dot_product_attention", "layer": "Attention without positions"}
+
+
+@dataclass(frozen=True)
+class Forward(Script):
+    """Forward pass of every encoding over attention without positions, in the same masking.
+
+    b=1, h=8, d=64, float32, no gradient. The kernel has all work on positions, the plan included;
+    positions are evenly spaced, or arbitrary ("anywhere": sorted, random, real where such are taken). The
+    whole layer stands beside it, and layers of other packages at the same sizes.
+    """
+
+    encodings: Names = ()
+    n: Annotated[int | None, tyro.conf.arg(help="Tokens.", metavar="N", help_behavior_hint="(default: 4096)")] = None
+    memory: Annotated[bool, tyro.conf.arg(help="Leave memory out.", help_behavior_hint="")] = True
+    peers: Annotated[bool, tyro.conf.arg(help="Leave other packages out.", help_behavior_hint="")] = True
+
+    def rows(self) -> Iterator[Row]:
+        n = self.n or (256 if self.quick else 4096)
+        for label, subject in chosen(self.encodings).items():
+            for causal in subject.masks():
+                for kind in ("kernel", "layer"):
+                    yield from self._times(label, subject, Setting(n, causal), kind)
+                    if self.memory:
+                        yield from self._memory(label, subject, Setting(n, causal), kind)
+
+    def _times(self, label: str, subject: Subject, setting: Setting, kind: str) -> Iterator[Row]:
+        limit = LIMITS[kind]
+        calls = {limit: plain(setting) if kind == "kernel" else KINDS[kind](SUBJECTS["none"], setting)}
+        bounds: dict[str, Bounds | None] = {}
+        for which, spot, of in _spots(subject, setting, kind):
+            bounds[which], calls[which] = of, KINDS[kind](subject, spot)
+            if kind == "kernel" and subject.reads:
+                bounds[f"{which}, plan made before"] = of
+                calls[f"{which}, plan made before"] = KINDS["planned"](subject, spot)
+        packages: dict[str, str] = {}
+        for other in PEERS if kind == "layer" and self.peers else ():
+            if other.of == label and setting.causal in other.masks:
+                packages[other.what] = peer(other.package)
+                calls[other.what] = other.build(setting.n, setting.causal)
+        found = interleaved(calls, self.repeats)
+        for which, timing in list(found.items())[1:]:
+            of = bounds.get(which)
+            what = which if which in packages else f"{label} {which}"
+            more = dict(bound=of and of.time(setting.causal), peer=packages.get(which, ""))
+            if of is not None and subject.floor.startswith("time") and timing.ratio > of.time(setting.causal):
+                more["note"] = f"floor of {subject.floor}"
+            yield timed(_section(kind, setting.causal), what, limit, timing, found[limit], **more)
+
+    def _memory(self, label: str, subject: Subject, setting: Setting, kind: str) -> Iterator[Row]:
+        section = _section(kind, setting.causal) + ", memory"
+        for which, spot, of in _spots(subject, setting, kind):
+            note = f"floor of {subject.floor}" if subject.floor.startswith("memory") and kind == "kernel" else ""
+            yield memory(section, f"{label} {which}", label, spot, kind, LIMITS[kind], of and of.memory, note)
+
+
+def _section(kind: str, causal: bool) -> str:
+    return f"{kind}, {'causal' if causal else 'bidirectional'}"
+
+
+def _spots(subject: Subject, setting: Setting, kind: str) -> Iterator[tuple[str, Setting, Bounds | None]]:
+    """Evenly spaced positions, and for kernels arbitrary ones, with the bounds there."""
+    yield "even", setting, subject.even
+    if subject.places and kind == "kernel":
+        yield "anywhere", replace(setting, even=False), subject.anywhere
+
+
+if __name__ == "__main__":
+    sys.exit(main(Forward))

@@ -1,0 +1,233 @@
+"""The encodings that are measured: options, bounds, positions, and their attention as a call."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from gnomon import encodings, positions
+from gnomon.attention import Attention, attend, attend_by, plan
+from gnomon.encoding import Encoding, Property, Shape
+from gnomon.errors import unknown
+from gnomon.pairs import BIDIRECTIONAL, CAUSAL
+from gnomon.positions import Positions
+
+HEADS, HEAD_DIM = 8, 64
+WIDTH = HEADS * HEAD_DIM
+REACH = 4
+"""Arbitrary positions of n tokens lie below REACH n."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """On time where every token is seen, on time under a causal mask, and on memory; over plain SDPA."""
+
+    bidirectional: float
+    causal: float
+    memory: float
+
+    def time(self, causal: bool) -> float:
+        return self.causal if causal else self.bidirectional
+
+
+PLAIN = Bounds(1.05, 1.05, 1.1)
+TABLED, SCATTERED = Bounds(1.1, 1.15, 1.2), Bounds(1.3, 1.4, 1.3)
+KEYS, VALUES = Bounds(1.3, 1.5, 1.5), Bounds(1.6, 1.8, 1.6)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One encoding with its options, and the bounds that it is held to."""
+
+    name: str
+    even: Bounds | None = None
+    """At evenly spaced positions; None: no bound was set."""
+    anywhere: Bounds | None = None
+    """At arbitrary ones."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    reach: str | None = None
+    """The option that says how far positions go."""
+    places: bool = True
+    """Whether it makes a difference where tokens lie."""
+    floor: str = ""
+    """What no code can go below, where that is near the bound."""
+    reads: bool = False
+    """Whether a network reads positions, once a forward pass: then attention by a plan made before is measured too."""
+
+    def build(self, n: int, causal: bool, heads: int = HEADS, head_dim: int = HEAD_DIM) -> Encoding:
+        """The encoding for `n` tokens anywhere below REACH n."""
+        far = {} if self.reach is None else {self.reach: REACH * n}
+        shape = Shape(heads * head_dim, heads, head_dim, causal=causal)
+        return encodings.create(self.name, shape, **self.options, **far)
+
+    def masks(self) -> list[bool]:
+        """Whether the mask is causal, for each that it takes."""
+        return [True] if encodings.named(self.name).causal else [False, True]
+
+
+def _same(bounds: Bounds) -> dict[str, Bounds]:
+    return {"even": bounds, "anywhere": bounds}
+
+
+def _tabled(name: str, **more: str) -> Subject:
+    return Subject(name, TABLED, SCATTERED, **more)
+
+
+ROTATED = "memory: rotated q and k beside the output, 3x"
+
+SUBJECTS: dict[str, Subject] = {
+    "none": Subject("none", **_same(PLAIN), places=False),
+    "learned": Subject("learned", **_same(PLAIN), reach="max_positions"),
+    "sinusoidal": Subject("sinusoidal", **_same(PLAIN)),
+    "rope": Subject("rope", **_same(PLAIN), floor=ROTATED),
+    "rope_mixed": Subject("rope_mixed", **_same(PLAIN), floor=ROTATED),
+    "xpos": Subject("xpos", **_same(PLAIN), reach="longest", floor=ROTATED),
+    "alibi": _tabled("alibi"),
+    "t5": _tabled("t5"),
+    "kerple": _tabled("kerple"),
+    "sandwich": _tabled("sandwich"),
+    "fire": _tabled("fire"),
+    "relative_bias": _tabled("relative_bias"),
+    "shaw keys": Subject("shaw", **_same(KEYS), options={"values": False}),
+    "shaw": Subject("shaw", **_same(VALUES)),
+    "deberta": Subject("deberta", **_same(Bounds(1.6, 1.9, 1.6))),
+    "seqpe": Subject("seqpe", **_same(Bounds(1.6, 1.7, 1.6)), floor="time: 1.5x operations", reads=True),
+    "transformer_xl": Subject("transformer_xl", **_same(Bounds(2.1, 2.1, 1.6)), floor="time: 1.5x operations"),
+    "chain": Subject("chain", reads=True),
+    "cope": Subject("cope", places=False),
+}
+"""Bounds are those that were set for speed and memory; chain and cope have none."""
+
+
+def chosen(names: Sequence[str], among: Sequence[str] = ()) -> dict[str, Subject]:
+    """Those of the names, or all; OptionError for a name that is none."""
+    known = {label: SUBJECTS[label] for label in among or SUBJECTS}
+    for name in names:
+        if name not in known:
+            raise unknown("encoding", name, known)
+    return {label: subject for label, subject in known.items() if label in (names or known)}
+
+
+def cacheable() -> list[str]:
+    """Those whose keys stay right in a cache."""
+    return [label for label, subject in SUBJECTS.items() if Property.CACHEABLE in subject.build(8, True).properties]
+
+
+def fused() -> list[str]:
+    """Those that a fused kernel can serve: all but the contextual."""
+    made = {label: subject.build(8, True) for label, subject in SUBJECTS.items()}
+    return [label for label, encoding in made.items() if Property.CONTEXTUAL not in encoding.properties]
+
+
+def places(encoding: Encoding, n: int, even: bool, device: str = "cpu") -> Callable[[], Positions]:
+    """How the positions of `n` tokens are made: 0, 1, 2, ..., or sorted random ones, real where such are taken.
+
+    They are made anew for each call, so that nothing can be remembered of them.
+    """
+    if even:
+        return lambda: positions.sequence(n, device=device)
+    domain, generator = encoding.domain, torch.Generator().manual_seed(1)
+    low, high = max(0.0, domain.lowest), min(REACH * n - 1.0, domain.highest)
+    if domain.whole:
+        coords = low + torch.randperm(int(high - low) + 1, generator=generator)[:n].to(torch.float64)
+    else:
+        coords = low + (high - low) * torch.rand(n, dtype=torch.float64, generator=generator)
+    coords = coords.sort().values.to(device)
+    return lambda: positions.timed(coords)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Sizes, mask, positions and place of one attention."""
+
+    n: int
+    causal: bool
+    even: bool = True
+    batch: int = 1
+    device: str = "cpu"
+    dtype: torch.dtype = torch.float32
+    backend: str = "auto"
+    grad: bool = False
+
+    def sized(self, n: int) -> "Setting":
+        """The same for so many tokens."""
+        return replace(self, n=n)
+
+    def heads(self) -> list[Tensor]:
+        """q, k and v."""
+        sizes = (self.batch, HEADS, self.n, HEAD_DIM)
+        return [torch.randn(sizes, device=self.device, dtype=self.dtype, requires_grad=self.grad) for _ in range(3)]
+
+    def inputs(self) -> Tensor:
+        """What a layer reads."""
+        sizes = (self.batch, self.n, WIDTH)
+        return torch.randn(sizes, device=self.device, dtype=self.dtype, requires_grad=self.grad)
+
+    @property
+    def mask(self):
+        return CAUSAL if self.causal else BIDIRECTIONAL
+
+    def run(self, forward: Callable[[], Tensor], leaves: Sequence[Tensor]) -> Callable[[], None]:
+        """The call: forward alone, or forward and backward, whose gradients are dropped."""
+        if not self.grad:
+
+            def call() -> None:
+                with torch.no_grad():
+                    forward()
+        else:
+
+            def call() -> None:
+                forward().sum().backward()
+                for leaf in leaves:
+                    leaf.grad = None
+
+        return call
+
+
+def plain(setting: Setting) -> Callable[[], None]:
+    """SDPA without positions under the same mask: the limit of kernels."""
+    q, k, v = leaves = setting.heads()
+    return setting.run(lambda: scaled_dot_product_attention(q, k, v, is_causal=setting.causal), leaves)
+
+
+def kernel(subject: Subject, setting: Setting) -> Callable[[], None]:
+    """Attention with all work on positions: what is added to inputs, the plan, and the kernel."""
+    encoding = subject.build(setting.n, setting.causal).to(setting.device, setting.dtype)
+    pos, x = places(encoding, setting.n, setting.even, setting.device), setting.inputs()
+    q, k, v = setting.heads()
+
+    def forward() -> Tensor:
+        here = pos()
+        added = encoding.embed(x, here)
+        out = attend(q, k, v, encoding, here, mask=setting.mask, backend=setting.backend)
+        return out.sum() + added.sum() if setting.grad and added is not x else out
+
+    return setting.run(forward, [q, k, v, x, *encoding.parameters()])
+
+
+def planned(subject: Subject, setting: Setting) -> Callable[[], None]:
+    """Attention by a plan made before, as in all layers of a model but the first."""
+    encoding = subject.build(setting.n, setting.causal).to(setting.device, setting.dtype)
+    pos, (q, k, v) = places(encoding, setting.n, setting.even, setting.device)(), setting.heads()
+    with torch.no_grad():
+        made = plan(encoding, pos, heads=HEADS, dtype=setting.dtype, mask=setting.mask, backend=setting.backend)
+    return setting.run(lambda: attend_by(made, q, k, v), [q, k, v, *encoding.parameters()])
+
+
+def layer(subject: Subject, setting: Setting) -> Callable[[], None]:
+    """The whole layer: projections, attention with all work on positions, projection."""
+    encoding = subject.build(setting.n, setting.causal)
+    module = Attention(WIDTH, HEADS, encoding, mask=setting.mask, backend=setting.backend)
+    module = module.to(setting.device, setting.dtype)
+    pos, x = places(encoding, setting.n, setting.even, setting.device), setting.inputs()
+
+    def forward() -> Tensor:
+        here = pos()
+        return module(encoding.embed(x, here), here)
+
+    return setting.run(forward, [x, *module.parameters()])
+
+
+KINDS = {"kernel": kernel, "layer": layer, "planned": planned}

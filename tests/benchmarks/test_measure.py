@@ -1,0 +1,157 @@
+"""How numbers are taken and told: order and medians of rounds, growth of memory, verdicts, width."""
+
+import os
+import signal
+
+import pytest
+import torch
+
+from benchmarks.measure import ChildFailed, Timing, fresh, grown, interleaved
+from benchmarks.rows import Row, about, markdown, notes, printed, quantity, sections, timed
+from gnomon.commands.output import Screen
+
+MEBI = 2**20
+
+
+class Call:
+    """Writes its name down, and says that it took `seconds`."""
+
+    def __init__(self, name: str, order: list[str], *seconds: float):
+        self.name, self.order, self.seconds, self.calls = name, order, seconds, 0
+
+    def __call__(self) -> float:
+        self.order.append(self.name)
+        self.calls += 1
+        return self.seconds[(self.calls - 1) % len(self.seconds)]
+
+
+def test_rounds_alternate_after_a_warm_up():
+    order: list[str] = []
+    found = interleaved({"limit": Call("a", order, 1.0), "other": Call("b", order, 3.0)}, 2, patience=100)
+    assert order == ["a", "b", "a", "b", "b", "a"]
+    assert found["other"] == Timing(3.0, 3.0, 0.0, 2) and found["limit"].ratio == 1
+
+
+def test_a_ratio_is_taken_round_by_round():
+    """The machine slows down over the rounds; what takes twice as long still does."""
+    slower = [1.0, 1.0, 2.0, 5.0]
+    limit, other = Call("a", [], *slower), Call("b", [], *(2 * t for t in slower))
+    assert interleaved({"limit": limit, "other": other}, 3, patience=100)["other"].ratio == 2
+
+
+def test_a_slow_call_has_fewer_rounds_and_says_so():
+    order: list[str] = []
+    calls = {"limit": Call("a", order, 1.0), "slow": Call("b", order, 4.0), "slowest": Call("c", order, 20.0)}
+    found = interleaved(calls, 5, patience=10)
+    assert [found[name].runs for name in calls] == [5, 2, 1]
+
+
+def test_what_is_compiled_at_the_first_call_is_no_measure_of_the_others():
+    found = interleaved({"limit": Call("a", [], 9.0, *[0.1] * 6)}, 5, patience=10)
+    assert found["limit"].runs == 5 and found["limit"].seconds == 0.1
+
+
+@pytest.mark.parametrize("size", [40, 200])
+def test_growth_is_that_of_the_peak(size: int):
+    """Memory that is given back before the call ends counts too; what was there before does not."""
+    held = torch.ones(30 * MEBI, dtype=torch.uint8)
+
+    assert size - 2 <= fresh(grown, call=_Ones(size)) / MEBI <= size + 8
+    assert size - 2 <= grown(_Ones(size)) / MEBI <= size + 8
+    del held
+
+
+class _Ones:
+    def __init__(self, size: int):
+        self.size = size
+
+    def __call__(self) -> None:
+        torch.ones(self.size * MEBI, dtype=torch.uint8)
+
+
+def test_a_fresh_process_has_our_threads():
+    assert fresh(torch.get_num_threads) == torch.get_num_threads()
+
+
+def test_a_process_that_dies_is_an_error_that_says_why():
+    with pytest.raises(ChildFailed, match="killed"):
+        fresh(_die)
+    with pytest.raises(ChildFailed, match="ZeroDivisionError"):
+        fresh(_divide)
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _divide() -> float:
+    return 1 / 0
+
+
+@pytest.mark.parametrize(
+    ("ratio", "bound", "at_least", "said"),
+    [
+        (1.05, 1.05, False, "met"),
+        (1.2, 1.0, False, "missed by 20%"),
+        (6.0, 2.0, False, "missed by 3x"),
+        (3.5, 3.0, True, "met"),
+        (1.5, 3.0, True, "missed by 2x"),
+        (2.0, 3.0, True, "missed by 50%"),
+        (0, 1, False, "met"),
+        (2.0, None, False, ""),
+        (None, 2.0, False, ""),
+    ],
+)
+def test_verdicts(ratio: float | None, bound: float | None, at_least: bool, said: str):
+    assert Row("s", "w", ratio=ratio, bound=bound, at_least=at_least).verdict == said
+
+
+def test_a_row_survives_json():
+    row = timed("s", "w", "l", Timing(2.0, 2.0, 0.1, 7), Timing(1.0, 1.0, 0.0, 7), bound=1.5, peer="transformers 1")
+    assert Row.from_json(row.to_json()) == row and row.to_json()["verdict"] == "missed by 33%"
+    scaled = row.scaled(4, None)
+    assert scaled.ratio == 0.5 and scaled.of_limit == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [
+        (0.0125, "s", "12.5 ms"),
+        (2e-7, "s", "0.2 µs"),
+        (3 * MEBI, "B", "3 MiB"),
+        (0.5, "share", "50%"),
+        (3, "count", "3"),
+    ],
+)
+def test_quantities(value: float, unit: str, said: str):
+    assert quantity(value, unit) == said
+
+
+ROWS = [
+    timed("one", "rotate_queries_or_keys", "rope", Timing(0.123, 12.34, 0.55, 3), Timing(0.0123, 1, 0, 3), bound=1.15,
+          peer="rotary-embedding-torch 0.9.1", note="a note"),
+    Row("two", "deberta anywhere", "SDPA", 123.4 * MEBI, "B", 8.4 * MEBI, 14.7, 1.6),
+    timed("one", "deberta anywhere", "rope", Timing(0.1234, 1.2, 0.055, 7), Timing(0.123, 1, 0, 7), note="a note"),
+]  # fmt: skip
+
+
+def test_tables_fit_80_columns(capsys: pytest.CaptureFixture):
+    for rows in sections(ROWS).values():
+        Screen().print(printed(rows))
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    for said in ("missed by", "12.34x", "55%/3", "≤ 1.15x", "rotary-embedding-torch", "14.70x"):
+        assert said in out
+
+
+def test_sections_keep_their_rows_together():
+    assert [(title, len(rows)) for title, rows in sections(ROWS).items()] == [("one", 2), ("two", 1)]
+    assert notes(ROWS) == ["rotate_queries_or_keys, deberta anywhere: a note"]
+
+
+def test_the_page_says_where_each_row_is_from():
+    found = about()
+    page = markdown(found, sections(ROWS), quick=False)
+    rows = [line for line in page.splitlines() if line.startswith("| rotate")]
+    assert "| rotary-embedding-torch 0.9.1 |" in rows[0] and "missed by" in rows[0] and "--quick" not in page
+    assert found["date"] in page and f"torch {found['torch']}" in page and "set_num_threads" in page

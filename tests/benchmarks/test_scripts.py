@@ -1,0 +1,207 @@
+"""Every script runs at tiny sizes and prints all its rows; no timing decides anything here."""
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import benchmarks.__main__ as everything
+from benchmarks import compile, decode, forward, gpu, growth, rotation, training, training_step, workers
+from benchmarks.script import Options, main
+from benchmarks.subjects import SUBJECTS, places
+from gnomon.encodings import ENCODINGS
+
+Rows = list[dict[str, Any]]
+Run = Callable[..., Rows]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture) -> Run:
+    """`run(script, *arguments)`: its rows, one round of small sizes."""
+
+    def call(script: type[Options], *arguments: str) -> Rows:
+        given = [*arguments, "--quick", "--repeats", "1", "--threads", "1", "--json"]
+        assert main(script, given) == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert printed["about"]["threads"] == 1 and printed["about"]["packages"]["transformers"]
+        return printed["rows"]
+
+    return call
+
+
+def whats(rows: Rows, section: str) -> list[str]:
+    return [row["what"] for row in rows if row["section"] == section]
+
+
+def measured(rows: Rows) -> bool:
+    """Whether each row has a number, its limit's and a ratio."""
+    return all(row["value"] is not None and row["of_limit"] is not None and row["ratio"] > 0 for row in rows)
+
+
+def test_every_encoding_is_a_subject():
+    """Whoever adds an encoding says what it may cost."""
+    assert {subject.name for subject in SUBJECTS.values()} == set(ENCODINGS)
+
+
+@pytest.mark.parametrize("label", SUBJECTS)
+def test_positions_lie_in_the_domain(label: str):
+    encoding = SUBJECTS[label].build(48, causal=True)
+    for even in (True, False):
+        pos = places(encoding, 48, even)()
+        encoding.takes(pos)
+        assert pos.length == 48 and (pos.step is not None) == even
+        assert (pos.coords.diff(dim=1) > 0).all()
+
+
+def test_forward(run: Run):
+    rows = run(forward.Forward, "t5", "--n", "32")
+    assert measured(rows)
+    for mask in ("bidirectional", "causal"):
+        assert whats(rows, f"kernel, {mask}") == whats(rows, f"kernel, {mask}, memory") == ["t5 even", "t5 anywhere"]
+        assert whats(rows, f"layer, {mask}") == ["t5 even", "T5Attention, eager", "T5Attention, sdpa"]
+        assert whats(rows, f"layer, {mask}, memory") == ["t5 even"]
+    assert {row["peer"].split()[0] for row in rows if row["what"].startswith("T5Att")} == {"transformers"}
+    bounds = {row["what"]: row["bound"] for row in rows if row["section"] == "kernel, causal"}
+    assert bounds == {"t5 even": 1.15, "t5 anywhere": 1.4}
+
+
+@pytest.mark.parametrize("label", SUBJECTS)
+def test_forward_of_every_encoding(run: Run, label: str):
+    rows = run(forward.Forward, label, "--n", "24", "--no-memory", "--no-peers")
+    assert measured(rows)
+    subject = SUBJECTS[label]
+    spots = ["even"] + ["anywhere"] * subject.places
+    read = [f"{label} {spot}, plan made before" for spot in spots if subject.reads]
+    for causal in subject.masks():
+        found = whats(rows, f"kernel, {'causal' if causal else 'bidirectional'}")
+        assert sorted(found) == sorted([f"{label} {spot}" for spot in spots] + read)
+
+
+@pytest.mark.parametrize(("label", "peers"), [("alibi", 5), ("deberta", 1)])
+def test_layers_of_others(run: Run, label: str, peers: int):
+    rows = run(forward.Forward, label, "--n", "24", "--no-memory")
+    assert measured(rows) and sum(bool(row["peer"]) for row in rows) == peers
+
+
+def test_growth(run: Run):
+    rows = run(growth.Growth, "rope")
+    assert measured(rows)
+    assert whats(rows, "time") == ["SDPA 256", "SDPA 512", "rope 256", "rope 512"]
+    assert whats(rows, "memory") == ["SDPA 512", "rope 512"]
+
+
+def test_training(run: Run):
+    rows = run(training.Trained, "alibi", "chain")
+    assert whats(rows, "forward and backward, causal") == ["alibi", "chain"]
+    assert whats(rows, "memory of training, causal") == ["alibi 256", "chain 256"]
+    [share] = [row for row in rows if row["unit"] == "share"]
+    assert share["what"] == "chain" and share["value"] < 1
+    assert measured([row for row in rows if row["unit"] != "share"])
+
+
+def test_training_step(run: Run):
+    rows = run(training_step.TrainingStep)
+    assert measured(rows) and len(rows) == 6
+    assert {row["bound"] for row in rows} == {1.1, 1.0}
+
+
+def test_workers(run: Run, monkeypatch: pytest.MonkeyPatch):
+    """The runs that are asked of the lab: one thread each, never the same run twice."""
+    asked: list[tuple] = []
+
+    def runs(experiments, store, count, **options):
+        assert os.environ["OMP_NUM_THREADS"] == "1"
+        asked.extend((count, experiment.seed) for experiment in experiments)
+        return [{"status": "finished", "environment": {"threads": 1}} for _ in experiments]
+
+    monkeypatch.setattr(workers.engine, "run", runs)
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+    before = os.environ.get("OMP_NUM_THREADS")
+    [row] = run(workers.Workers)
+    assert row["at_least"] and row["unit"] == "per hour" and measured([row])
+    assert len(set(asked)) == len(asked) == 8 and {count for count, _ in asked} == {1, 2}
+    assert os.environ.get("OMP_NUM_THREADS") == before
+
+
+def test_rotation(run: Run):
+    rows = run(rotation.Rotation)
+    assert measured(rows)
+    for dtype in ("float32", "bfloat16"):
+        for pairing in ("half", "interleaved"):
+            of = [row for row in rows if row["section"] == f"{dtype}, {pairing}"]
+            assert len([row for row in of if row["peer"]]) == 3 and of[0]["what"] == f"rope, {pairing}"
+
+
+def test_decode(run: Run):
+    rows = run(decode.Decode, "rope")
+    assert whats(rows, "one token") == ["rope"]
+    assert whats(rows, "400 steps") == ["rope, first 100", "rope, last 100"]
+    assert whats(rows, "400 steps, memory") == ["rope"]
+    assert rows[0]["bound"] == 1.2
+
+
+def test_compile(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compile, "LENGTHS", (11, 17))
+    [row] = run(compile.Compile, "xpos", "--no-flex")
+    assert row["what"] == "xpos, causal" and row["value"] <= 1 and row["verdict"] == "met"
+
+
+def test_what_does_not_compile_is_a_row_that_says_so(run: Run, monkeypatch: pytest.MonkeyPatch):
+    def broken(self, tokens, pos=None):
+        torch._dynamo.graph_break()
+        return tokens
+
+    monkeypatch.setattr(compile.Transformer, "forward", broken)
+    [row] = run(compile.Compile, "xpos", "--no-flex")
+    assert row["value"] is None and row["note"].startswith("does not compile")
+
+
+def test_without_a_gpu_it_says_so(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    [row] = run(gpu.Gpu)
+    assert "no CUDA GPU" in row["what"]
+
+
+def test_the_rows_of_a_gpu(run: Run, monkeypatch: pytest.MonkeyPatch):
+    """On the CPU in its place: SDPA is measured, and what flex refuses is a row that says so."""
+    monkeypatch.setattr(gpu, "DEVICE", "cpu")
+    for name, value in {"is_available": True, "get_device_name": "a GPU", "memory_allocated": 0}.items():
+        monkeypatch.setattr(torch.cuda, name, lambda value=value: value)
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 8)
+    for name in ("synchronize", "reset_peak_memory_stats"):
+        monkeypatch.setattr(torch.cuda, name, lambda: None)
+    rows = run(gpu.Gpu, "shaw")
+    forward = [row for row in rows if row["section"] == "a GPU, forward, causal"]
+    assert [row["what"] for row in forward] == ["shaw, auto", "shaw, flex"]
+    assert forward[0]["ratio"] > 0 and "flex" in forward[1]["note"]
+    assert whats(rows, "a GPU, forward, causal, memory") == ["shaw, auto"]
+    assert whats(rows, "a GPU, bfloat16, half")[0] == "rope, half"
+
+
+def test_all_together(capfd: pytest.CaptureFixture, tmp_path):
+    """One table on stdout and in two files; a script that fails is named, and the others go on."""
+    given = ["gpu", "--quick", "--repeats", "1", "--threads", "1", "--folder", str(tmp_path)]
+    assert main(everything.All, given) == 0
+    assert "gpu: " in capfd.readouterr().out
+    stored = json.loads((tmp_path / "results.json").read_text())
+    assert stored["quick"] and list(stored["scripts"]) == ["gpu"] and stored["about"]["commit"] is not None
+    page = (tmp_path / "RESULTS.md").read_text()
+    assert "## gpu: " in page and "--quick" in page and stored["about"]["processor"][:40] in page
+
+
+def test_a_script_that_fails_is_named(capfd: pytest.CaptureFixture, tmp_path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(everything.sys, "executable", "false")
+    assert main(everything.All, ["gpu", "--folder", str(tmp_path)]) == 1
+    assert "benchmarks.gpu failed" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments"),
+    [(forward.Forward, ["rop"]), (forward.Forward, ["--repeats", "0"]), (everything.All, ["forwar"])],
+)
+def test_mistakes_end_with_2(capsys: pytest.CaptureFixture, script: type[Options], arguments: list[str]):
+    assert main(script, arguments) == 2
+    assert "Traceback" not in capsys.readouterr().err
