@@ -1,5 +1,6 @@
 """`gnomon list`: the encodings, where they act, what they declare and what they cost."""
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -66,8 +67,8 @@ def _rows(names: Sequence[str], shape: Any) -> list[dict[str, Any]]:
             "parameters": sum(
                 p.numel() for p in {p for layer in made[name].layers(shape.depth) for p in layer.parameters()}
             ),
-            "forward_ms": milliseconds[name],
-            "cost": milliseconds[name] / milliseconds["none"],
+            "forward_ms": milliseconds.get(name),
+            "cost": milliseconds[name] / milliseconds["none"] if name in milliseconds else None,
         }
         for name, kind in kinds.items()
     ]
@@ -86,7 +87,7 @@ def _domain(domain: "Domain") -> dict[str, Any]:
 
 
 def _time(encodings: "dict[str, Encoding]", shape: Any) -> dict[str, float]:
-    """The least time of a forward pass on one thread, in milliseconds.
+    """The least time of a forward pass on one thread, in milliseconds; none for those that take fewer tokens.
 
     The least, since whatever else runs on the machine only adds; turns alternate, so that it adds to all alike.
     """
@@ -94,6 +95,7 @@ def _time(encodings: "dict[str, Encoding]", shape: Any) -> dict[str, float]:
 
     import torch
 
+    from gnomon.errors import PositionError
     from gnomon.pairs import CAUSAL
     from gnomon.transformer import Transformer
     from gnomon.user_code import guarded
@@ -103,8 +105,10 @@ def _time(encodings: "dict[str, Encoding]", shape: Any) -> dict[str, float]:
     models: dict[str, Transformer] = {}
     for name, encoding in encodings.items():
         with guarded(type(encoding)):
-            models[name] = Transformer(vocabulary=256, encoding=encoding, mask=CAUSAL, **sizes).eval()
-            models[name](tokens)
+            model = Transformer(vocabulary=256, encoding=encoding, mask=CAUSAL, **sizes).eval()
+            with contextlib.suppress(PositionError):
+                model(tokens)
+                models[name] = model
     least = dict.fromkeys(models, math.inf)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -125,12 +129,13 @@ def _show(rows: list[dict[str, Any]], shape: Any) -> None:
     sizes = table("encoding", "acts on", "positions", "parameters", "cost", right=("parameters", "cost"))
     for row in rows:
         acts_on = ", ".join(row["acts_on"]) or "nothing"
-        numbers = f"{row['parameters']:,}", f"{row['cost']:.2f}x"
+        numbers = f"{row['parameters']:,}", f"{row['cost']:.2f}x" if row["cost"] else "-"
         sizes.add_row(row["name"], acts_on, _positions(row["positions"]), *numbers)
     out.table(sizes)
     out.print(
         f"\nfor {shape.depth} layers of width {shape.width}, {shape.heads} heads of {shape.head_dim}, causal; cost is "
-        f"the time of a forward pass of {TOKENS} tokens over that without positions\n"
+        f"the time of a forward pass of {TOKENS} tokens over that without positions"
+        f"{'; -: it takes fewer' if any(row['cost'] is None for row in rows) else ''}\n"
     )
     properties = table("encoding", "declares, and laws hold it to")
     for row in rows:

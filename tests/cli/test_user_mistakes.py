@@ -1,5 +1,6 @@
 """A mistake in a user's own encoding is told with file and line before anything runs: in list, laws and compare."""
 
+import json
 import re
 import signal
 import textwrap
@@ -140,6 +141,15 @@ def test_what_no_check_looks_at_is_told_as_well(gnomon, tmp_path: Path, monkeypa
     for form in ([], ["--json"]):
         done = gnomon("list", "mine.py", *form)
         assert done.code == 2 and "mine.py, line 3: ZeroDivisionError" in done.err
+
+
+def test_one_that_takes_few_tokens_is_listed(gnomon, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "domain = Domain(0, 99)")
+    done = gnomon("list", "none", "mine.py", "--json")
+    assert done.code == 0, done.err
+    assert [row["cost"] for row in json.loads(done.out)["encodings"]] == [1.0, None]
+    assert "-: it takes fewer" in gnomon("list", "mine.py").out and "fewer" not in gnomon("list", "none").out
 
 
 def test_a_real_interrupt_is_none_of_the_file_s(tmp_path: Path):
