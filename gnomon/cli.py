@@ -8,6 +8,7 @@ import inspect
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Annotated, Union
 
 import tyro
@@ -15,7 +16,7 @@ import tyro
 from gnomon import __version__
 from gnomon.commands import COMMANDS, Command
 from gnomon.commands.stdout import owned, say, stdout
-from gnomon.errors import UserError, unknown
+from gnomon.errors import OptionError, UserError, unknown
 from gnomon.user_code import told_of_all
 
 ZERO_WIDTH_SPACE = "\u200b"
@@ -25,7 +26,10 @@ ABOUT = """Position encodings for Transformers: which holds past its training le
 Start here:
   gnomon compare          train one small model per encoding, measure, report
   gnomon compare --help   what a command does, its options, examples
-  gnomon --version        the version"""
+  gnomon --version        the version
+
+Exit code: 0 done; 1 done, but a run failed or a law is broken; 2 a mistake
+in what was asked; 130 interrupted, the same command goes on."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,8 +68,18 @@ def _run(arguments: list[str]) -> int:
             command = _read(arguments)
     except SystemExit as end:  # tyro has printed help, or what is wrong with the options
         return int(end.code or 0)
+    _check(command)
     with told_of_all():
         return command.run()
+
+
+def _check(command: Command) -> None:
+    """No option is empty: what a shell makes of a variable that is not set would be read as the folder we are in."""
+    for option in fields(command):
+        value = getattr(command, option.name)
+        if any(isinstance(word, str) and not word.strip() for word in (value if isinstance(value, tuple) else [value])):
+            do = "give it a value, or leave it out; `--help` names its default"
+            raise OptionError(f"{option.name} is empty", given=repr(value), do=do)
 
 
 def _read(arguments: list[str]) -> Command:

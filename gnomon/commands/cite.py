@@ -24,7 +24,7 @@ class Cite:
     """
 
     names: Names = ()
-    """Encodings, or `gnomon`."""
+    """Encodings, FILE.py:CLASS, or `gnomon`."""
     json: Json = False
 
     def run(self) -> int:

@@ -32,9 +32,9 @@ class Compare:
     PLAN is `quick` (ten encodings, one seed, minutes), `standard` (three
     seeds, deeper and longer, hours), or a Python file that sets
     EXPERIMENTS = [...]. The options from --encodings to --precision replace
-    what it says. Runs that are in the store already are not trained again,
-    and an interrupted command goes on where it stopped. The exit code is 1
-    if some run failed or diverged.
+    what it says; what is not given stays as it is there. Runs that are in
+    the store already are not trained again, and an interrupted command goes
+    on where it stopped. The exit code is 1 if some run failed or diverged.
 
     Examples:
       gnomon compare
@@ -49,7 +49,7 @@ class Compare:
     encodings: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint="")] = ()
     """Encodings to compare; `gnomon list` shows them."""
     encoding: Annotated[tuple[str, ...], arg(metavar="CLASS ...", help_behavior_hint="")] = ()
-    """Your own take part too: FILE.py:CLASS, run as code."""
+    """Your own besides: FILE.py:CLASS, run as code."""
     text: Annotated[str | None, arg(metavar="PATH", help_behavior_hint="(default: Shakespeare)")] = None
     """A text file or folder."""
     length: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None

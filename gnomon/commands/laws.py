@@ -46,7 +46,7 @@ class Laws:
     encoding: Added = ()
     """Your own as well: FILE.py:CLASS, run as code."""
     mutants: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
-    """Print the law x mutant matrix instead."""
+    """Which law catches which wrong encoding, instead."""
     json: Json = False
 
     def run(self) -> int:

@@ -26,11 +26,11 @@ def _drawn(store: "Store", record: dict[str, Any]) -> dict[str, Any] | None:
     weights = store.weights(record["hash"])
     if not weights.is_file():
         return None
-    experiment = Experiment.from_json(record["experiment"])
     # The vocabulary is all that a model takes of its task; the text itself may be gone.
     try:
+        experiment = Experiment.from_json(record["experiment"])
         model = build.restore(experiment, TextTask, weights)
-    except OptionError:  # the user's own code is gone, or has changed
+    except OptionError:  # the user's own code is gone or has changed, or the run is of an older gnomon
         return None
     encoding = next(module for module in model.modules() if isinstance(module, Encoding))
     sizes = experiment.model

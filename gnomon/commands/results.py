@@ -21,12 +21,14 @@ class Results:
 
     SQL is that of DuckDB, over four views: runs (a row a run), lengths (run
     and measured length), positions (loss by position), curves (training).
-    `describe runs` lists the columns of a view.
+    `describe runs` lists the columns of a view. The table says when a run
+    failed and why; its numbers are rounded, those of --csv and --json are not.
 
     Examples:
       gnomon results
       gnomon results --csv > runs.csv
       gnomon results --sql "select label, length, loss from lengths"
+      gnomon results --sql "select label, loss from runs order by loss" --json
       gnomon results --sql "describe lengths"
     """
 

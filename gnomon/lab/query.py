@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow
 
-from gnomon.errors import OptionError, UserError
+from gnomon.errors import OptionError, StoreError, UserError
 from gnomon.lab.columns import CURVE, LENGTHS, POSITIONS, RUNS, schema
 from gnomon.lab.measures import learned, reach, unigram_loss
 from gnomon.lab.store import Store
@@ -107,7 +107,11 @@ def connect(store: Store) -> duckdb.DuckDBPyConnection:
     readable = []
     for view, file, columns in (("positions", "positions.parquet", POSITIONS), ("curves", "curve.parquet", CURVE)):
         files = [path for record in records if (path := store.folder(record["hash"]).resolve() / file).is_file()]
-        connection.execute(f"create view {view} as {_source(files, columns)}")
+        try:
+            connection.execute(f"create view {view} as {_source(files, columns)}")
+        except duckdb.Error as error:
+            do = "remove the folder of that run and run the same command again"
+            raise StoreError("a file of the store is damaged", given=_indented(str(error)), do=do) from error
         readable += files
     connection.execute(f"set allowed_paths = [{_listed(readable)}]")
     connection.execute("set enable_external_access = false")

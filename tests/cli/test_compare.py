@@ -125,6 +125,10 @@ def test_results_by_sql(gnomon, here):
         (["results", "{here}"], "not a store of gnomon"),
         (["results", "{here}/runs", "--sql", "select labl from runs"], "labl"),
         (["results", "{here}/runs", "--csv", "--json"], "choose one"),
+        (["results", "{here}/runs", "--sql", " "], "sql is empty"),
+        (["compare", "--text", "", "--store", "{here}/other"], "text is empty"),
+        (["compare", "--seeds", "0", "--encodings", "", "--store", "{here}/other"], "encodings is empty"),
+        (["report", ""], "store is empty"),
     ],
     ids=lambda value: " ".join(value[:3]) if isinstance(value, list) else None,
 )

@@ -186,6 +186,14 @@ def test_every_way_to_ask_is_a_query(filled: Store, query: str):
     assert filled.sql(query).rows
 
 
+def test_a_damaged_table_is_told(filled: Store, tmp_path: Path):
+    path = shutil.copytree(filled.path, tmp_path / "runs")
+    for file in path.glob("*/positions.parquet"):
+        file.write_text("xx")
+    with pytest.raises(StoreError, match=r"damaged.*\n.*positions\.parquet"):
+        Store(path).table()
+
+
 def test_columns_of_one_name_keep_their_values(filled: Store):
     assert filled.sql("select 1 as a, 2 as a, 3 as a_1, 4 as a").dicts() == [{"a": 1, "a_2": 2, "a_1": 3, "a_3": 4}]
 
