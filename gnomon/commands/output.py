@@ -39,6 +39,7 @@ class Screen(Console):
 
     def __init__(self) -> None:
         super().__init__(file=stdout(), highlight=False, markup=False, emoji=False)
+        self.width = self.width or 80  # COLUMNS=0 is what a terminal says that does not know
 
     def on_broken_pipe(self) -> None:
         # Rich would end the program here; how it ends is for the command line to say.

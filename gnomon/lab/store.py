@@ -34,6 +34,9 @@ HASH = re.compile(r"[0-9a-f]{16}")
 WRITTEN = {"label": str, "status": str, "lengths": list, "cost": dict, "parameters": dict, "environment": dict}
 """What every record says besides the run it is of, and by what kind of value."""
 
+WITHIN = {"lengths": {"length": int, "status": str}, "parameters": dict.fromkeys(("total", "encoding"), int | None)}
+"""The same of what stands within a part of it, or in each row of a part."""
+
 
 class Store:
     """A folder of runs.
@@ -120,7 +123,10 @@ class Store:
             sound = False
         if not sound:
             raise _damaged(file, "it does not describe the run it is named after")
-        wrong = [name for name, kind in WRITTEN.items() if not isinstance(record.get(name), kind)]
+        wrong = _lacks(record, WRITTEN)
+        for part, kinds in WITHIN.items() if not wrong else ():
+            rows = record[part] if isinstance(record[part], list) else [record[part]]
+            wrong += [f"{name} in {part}" for row in rows for name in _lacks(row, kinds)]
         if wrong:
             raise _damaged(file, f"it lacks {', '.join(wrong)}")
         return record
@@ -207,6 +213,12 @@ class Store:
         from gnomon.lab.query import ask
 
         return ask(self, query)
+
+
+def _lacks(part: Any, kinds: Mapping[str, Any]) -> list[str]:
+    """The names that a part of a record does not say, or by another kind of value."""
+    part = part if isinstance(part, dict) else {}
+    return [name for name, kind in kinds.items() if name not in part or not isinstance(part[name], kind)]
 
 
 def _json(file: Path) -> dict[str, Any]:

@@ -95,6 +95,11 @@ def test_a_narrow_screen_cuts_no_number(gnomon, store, monkeypatch, asked: str, 
     assert [word for word in wide.split() if not set(word) <= {"─"} and word not in left] == []
 
 
+def test_a_width_of_nothing_is_not_known(gnomon, store, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "0")
+    assert "encoding  " in gnomon("results", store).out
+
+
 def test_a_narrow_summary_has_every_number(records, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     show(records)

@@ -194,6 +194,15 @@ def test_a_damaged_table_is_told(filled: Store, tmp_path: Path):
         Store(path).table()
 
 
+@pytest.mark.parametrize(("part", "value"), [("lengths", [1]), ("lengths", [{}]), ("parameters", {"total": "x"})])
+def test_a_part_of_a_record_that_is_none_is_damage(filled: Store, tmp_path: Path, part: str, value: object):
+    path = shutil.copytree(filled.path, tmp_path / "runs")
+    file = next(path.glob("*/record.json"))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {part: value}))
+    with pytest.raises(StoreError, match=f"it lacks .* in {part}"):
+        Store(path).records()
+
+
 def test_columns_of_one_name_keep_their_values(filled: Store):
     assert filled.sql("select 1 as a, 2 as a, 3 as a_1, 4 as a").dicts() == [{"a": 1, "a_2": 2, "a_1": 3, "a_3": 4}]
 
