@@ -18,6 +18,10 @@ HOW = {
 """How to make an object of ours."""
 
 
+LARGEST = 2**63 - 1
+"""The largest whole number that a tensor's size, or an entry of it, can be."""
+
+
 def typed(value: Any, hint: Any, where: str) -> Any:
     """`value` in the one form that `hint` has for it, or an OptionError that names it by `where`.
 
@@ -53,7 +57,7 @@ def _fitted(value: Any, kind: Any, where: str) -> tuple[bool, Any]:
     if kind is bool:
         return isinstance(value, bool), value
     if kind is int:
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        whole = isinstance(value, Integral) and not isinstance(value, bool) and abs(value) <= LARGEST
         return whole, operator.index(value) if whole else value
     if kind is float:
         real = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
@@ -80,10 +84,11 @@ def _shown(value: Any) -> str:
 
 
 def _described(kind: Any) -> str:
-    names = {int: "a whole number", float: "a finite number", str: "text", bool: "true or false"}
+    names = {int: "a whole number of 64 bits", float: "a finite number", str: "text", bool: "true or false"}
     origin = get_origin(kind)
     if origin in (tuple, Sequence):
-        return f"a list of {names.get(get_args(kind)[0], 'values').removeprefix('a ')}s"
+        each = names.get(get_args(kind)[0]) if get_args(kind) else None
+        return "a list" if each is None else f"a list, each {each}"
     if origin is Mapping:
         return "a table of options"
     kind = getattr(kind, "array_type", kind)

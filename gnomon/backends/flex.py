@@ -87,7 +87,7 @@ class Flex(Backend):
                 "flex has no attention dropout", given=f"dropout={dropout}", do="use backend='sdpa', or no dropout"
             )
         queries = q.shape[2]
-        if not queries or not k.shape[2]:
+        if not q.shape[0] or not queries or not k.shape[2]:
             return v.new_zeros(*q.shape[:3], v.shape[3])
         self._check(q, k, v)
         q, k, v = _padded(q, plan.q_room), _padded(k, plan.k_room), _padded(v, plan.k_room)

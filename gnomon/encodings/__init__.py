@@ -98,7 +98,17 @@ def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
     }
     sizes = {field.name: getattr(shape, field.name) for field in fields(Shape) if field.name in taken}
     with guarded(kind):
-        encoding = kind(**sizes, **options)
+        try:
+            encoding = kind(**sizes, **options)
+        except (MemoryError, RuntimeError) as error:
+            if file_of(kind) is not None:
+                raise
+            # Tables of these sizes are more than torch can allocate.
+            raise OptionError(
+                f"{kind.__name__} cannot be built: {str(error).splitlines()[0]}",
+                given=", ".join(f"{name}={value!r}" for name, value in (sizes | options).items()),
+                do="choose smaller sizes",
+            ) from error
     if file_of(kind) is not None:
         user.made(encoding, kind)
         look(encoding, shape, options)

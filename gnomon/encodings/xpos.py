@@ -80,7 +80,7 @@ class XPos(Encoding):
             raise OptionError(
                 "xpos multiplies by powers that float32 has to hold",
                 given=f"longest={longest}",
-                allowed=f"1 to {math.floor(min(furthest, FURTHEST))} with scale_base={scale_base:g} and gamma={gamma:g}",
+                allowed=f"1 to {furthest} with scale_base={scale_base:g} and gamma={gamma:g}",
                 do="raise scale_base for a slower decay, or use rope or alibi, which have no end",
             )
         self.head_dim, self.pairing, self.theta = head_dim, pairing, float(theta)
@@ -139,11 +139,11 @@ class XPos(Encoding):
             raise OptionError(
                 "xpos multiplies by powers that float16 has to hold",
                 given=f"longest={self.longest}",
-                allowed=f"1 to {math.floor(min(furthest, FURTHEST))} with scale_base={self.scale_base:g} and gamma={self.gamma:g}",
+                allowed=f"1 to {furthest} with scale_base={self.scale_base:g} and gamma={self.gamma:g}",
                 do="use bfloat16 or float32, or raise scale_base for a slower decay",
             )
 
 
-def _furthest(exponent: float, scale_base: float, gamma: float) -> float:
+def _furthest(exponent: float, scale_base: float, gamma: float) -> int:
     """The largest range whose factors, at either end of it, are at most `e^exponent`."""
-    return 1 + 2 * exponent * scale_base / math.log1p(1 / gamma)
+    return math.floor(min(1 + 2 * exponent * scale_base / math.log1p(1 / gamma), FURTHEST))

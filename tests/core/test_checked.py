@@ -80,6 +80,8 @@ WRONG = {
     "documents as a list": lambda: positions.Positions(positions.sequence(2).coords, segment=[0, 0]),
     "a base of text": lambda: Rope(4, theta="10000"),
     "a base of nan": lambda: Rope(4, theta=math.nan),
+    "a table past 64 bits": lambda: create("learned", Shape(width=8, heads=2, head_dim=4), max_positions=2**63),
+    "a table past all memory": lambda: create("learned", Shape(width=8, heads=2, head_dim=4), max_positions=2**55),
     "another pairing": lambda: Rope(4, pairing="whole"),
 }
 
