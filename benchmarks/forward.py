@@ -33,8 +33,9 @@ class Forward(Script):
     peers: Annotated[bool, tyro.conf.arg(help="Leave other packages out.", help_behavior_hint="")] = True
 
     def rows(self) -> Iterator[Row]:
-        n = self.n or (256 if self.quick else 4096)
+        asked = self.n or (256 if self.quick else 4096)
         for label, subject in chosen(self.encodings).items():
+            n = subject.sized(asked)
             for causal in subject.masks():
                 for kind in ("kernel", "layer"):
                     yield from self._times(label, subject, Setting(n, causal), kind)
@@ -77,9 +78,10 @@ def _section(kind: str, causal: bool) -> str:
 
 def _spots(subject: Subject, setting: Setting, kind: str) -> Iterator[tuple[str, Setting, Bounds | None]]:
     """Evenly spaced positions, and for kernels arbitrary ones, with the bounds there."""
-    yield "even", setting, subject.even
+    fewer = f", n={setting.n}" if setting.n == subject.most else ""
+    yield f"even{fewer}", setting, subject.even
     if subject.places and kind == "kernel":
-        yield "anywhere", replace(setting, even=False), subject.anywhere
+        yield f"anywhere{fewer}", replace(setting, even=False), subject.anywhere
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
@@ -59,10 +59,6 @@ class Row:
         if over <= 1:
             return "met"
         return f"missed by {over - 1:.0%}" if over < 2 else f"missed by {over:.3g}x"
-
-    def scaled(self, times: float, bound: float | None) -> "Row":
-        """The same over so many times its limit."""
-        return replace(self, of_limit=self.of_limit * times, ratio=self.ratio / times, bound=bound)
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "verdict": self.verdict}

@@ -49,6 +49,8 @@ class Subject:
     options: Mapping[str, object] = field(default_factory=dict)
     reach: str | None = None
     """The option that says how far positions go."""
+    most: int | None = None
+    """Tokens that are measured at most, where more take minutes and gigabytes."""
     places: bool = True
     """Whether it makes a difference where tokens lie."""
     floor: str = ""
@@ -61,6 +63,10 @@ class Subject:
         far = {} if self.reach is None else {self.reach: REACH * n}
         shape = Shape(heads * head_dim, heads, head_dim, causal=causal)
         return encodings.create(self.name, shape, **self.options, **far)
+
+    def sized(self, n: int) -> int:
+        """How many of `n` tokens are measured."""
+        return n if self.most is None else min(n, self.most)
 
     def masks(self) -> list[bool]:
         """Whether the mask is causal, for each that it takes."""
@@ -96,7 +102,7 @@ SUBJECTS: dict[str, Subject] = {
     "seqpe": Subject("seqpe", **_same(Bounds(1.6, 1.7, 1.6)), floor="time: 1.5x operations", reads=True),
     "transformer_xl": Subject("transformer_xl", **_same(Bounds(2.1, 2.1, 1.6)), floor="time: 1.5x operations"),
     "chain": Subject("chain", reads=True),
-    "cope": Subject("cope", places=False),
+    "cope": Subject("cope", places=False, most=1024),
 }
 """Bounds are those that were set for speed and memory; chain and cope have none."""
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,6 +81,12 @@ def test_forward_of_every_encoding(run: Run, label: str):
         assert sorted(found) == sorted([f"{label} {spot}" for spot in spots] + read)
 
 
+def test_what_would_take_minutes_is_measured_at_fewer_tokens_and_says_so(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(SUBJECTS, "cope", replace(SUBJECTS["cope"], most=16))
+    rows = run(forward.Forward, "cope", "--n", "24", "--no-memory")
+    assert {row["what"] for row in rows} == {"cope even, n=16"}
+
+
 @pytest.mark.parametrize(("label", "peers"), [("alibi", 5), ("deberta", 1)])
 def test_layers_of_others(run: Run, label: str, peers: int):
     rows = run(forward.Forward, label, "--n", "24", "--no-memory")
@@ -89,8 +96,10 @@ def test_layers_of_others(run: Run, label: str, peers: int):
 def test_growth(run: Run):
     rows = run(growth.Growth, "rope")
     assert measured(rows)
-    assert whats(rows, "time") == ["SDPA 256", "SDPA 512", "rope 256", "rope 512"]
-    assert whats(rows, "memory") == ["SDPA 512", "rope 512"]
+    assert whats(rows, "time") == [
+        f"{who}, {step}" for who in ("SDPA", "rope") for step in ("128 to 256", "256 to 512")
+    ]
+    assert whats(rows, "memory") == ["SDPA, 256 to 512", "rope, 256 to 512"]
 
 
 def test_training(run: Run):
