@@ -9,13 +9,16 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 
 from gnomon import pairs
 from gnomon.backends.backend import Backend, Raw
+from gnomon.backends.tabled import Tabled, tabled
 from gnomon.backends.weights import weighted
 from gnomon.encoding import Encoding, Property, both_placed
 from gnomon.pairs import Mask, PairFunction, dense
 from gnomon.positions import Positions
 
 CHUNK = 256
-"""Queries that share one matrix of biases where these depend on content and no gradient is asked for."""
+"""Queries that share one matrix of biases where no gradient is asked for."""
+SHARED = 2**22
+"""Biases that are kept for all layers rather than made anew in each: 16 MB of float32."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +28,36 @@ class _Plan:
     k_pos: Positions
     mask: Mask
     heads: int
+    dtype: torch.dtype
     content_free: bool
+    plain: bool = False
+    """Nothing is added and nothing is masked, but for the lower triangle that SDPA draws itself where it is `square`."""
     square: bool = False
-    """The mask is the plain lower triangle, which SDPA draws itself."""
-    allowed: Tensor | None = None
-    """Bools that broadcast to `[b, h, i, j]`."""
+    table: Tabled | None = None
+    """Bias and mask by diagonal, where that is all they depend on."""
     bias: Tensor | None = None
-    """The content-free bias of every pair, what is not allowed at minus infinity; broadcasts to `[b, h, i, j]`."""
-    table: Tensor | None = None
-    """The content-free bias by difference of place, `[1, h, i + j - 1]`, where one strided view of it serves all."""
+    """Bias and mask of every pair, made for all layers."""
+
+    def part(self, start: int, stop: int) -> tuple["_Plan", slice]:
+        """The plan of some of the queries, and the keys that they may see."""
+        q_pos = self.q_pos.tokens(start, stop)
+        first, last = self.mask.span(q_pos, self.k_pos)
+        keys = slice(first, last)
+        return replace(
+            self,
+            q_pos=q_pos,
+            k_pos=self.k_pos.tokens(first, last),
+            table=None if self.table is None else self.table.part(start, stop, first, last),
+            bias=None if self.bias is None else _cut(self.bias, slice(start, stop), keys),
+        ), keys
 
 
 class Sdpa(Backend):
-    """Content-free biases are made once per forward pass. Over evenly spaced positions such a bias is a strided view
+    """Over evenly spaced positions a content-free bias, and the mask with it, is a strided view of one table.
 
-    of one table of differences: with the queries flipped, mask[i', j] = table[i' + j], and nothing of size n^2 is kept.
-    Biases that read content, and values that depend on the pair, are made for some queries at a time: O(n) memory
-    without gradients.
+    Everything else of size n^2 is made for some queries at a time, and for the keys that these may see: O(n) memory.
+    Where a gradient is asked for, or a graph compiled, all is made at once: a gradient keeps every part anyway, and a
+    graph of parts would serve one length.
     """
 
     lowers = True
@@ -50,65 +66,57 @@ class Sdpa(Backend):
         self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
     ) -> _Plan:
         content_free = Property.CONTENT_FREE in encoding.properties and encoding.mix(q_pos, k_pos) is None
-        plan = _Plan(encoding, q_pos, k_pos, mask, heads, content_free)
+        plan = _Plan(encoding, q_pos, k_pos, mask, heads, dtype, content_free)
         if not content_free:
             return plan
-        empty = torch.empty(0, device=q_pos.coords.device)
-        bias = encoding.bias(empty, empty, q_pos, k_pos)
-        if mask.square(q_pos, k_pos):
-            if bias is None:
-                return replace(plan, square=True)
-            if _even(encoding, q_pos, k_pos):
-                return replace(plan, table=_table(encoding, q_pos, heads, dtype))
-        plan = replace(plan, allowed=_allowed(plan))
-        if bias is None:
-            return plan
-        bias = _masked(_dense(plan, pairs.placed(bias, q_pos, k_pos)), plan.allowed)
-        return replace(plan, bias=_from_the_least(bias, dtype).to(dtype))
+        if encoding.bias(*_nothing(q_pos), q_pos, k_pos) is None:
+            square = mask.square(q_pos, k_pos)
+            if square or mask.pair(q_pos, k_pos) is None:
+                return replace(plan, plain=True, square=square)
+        else:
+            plan = replace(plan, table=tabled(encoding, q_pos, k_pos, mask, heads, dtype))
+        size = max(q_pos.rows, k_pos.rows) * heads * q_pos.length * k_pos.length
+        if plan.table is None and (_whole(q_pos.length) or size <= SHARED):
+            plan = replace(plan, bias=_bias(plan))
+        return plan
 
     def attend(
         self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
-        if not plan.content_free:
-            return self._by_chunks(plan, q, k, v, raw, scale, dropout)
-        options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
-        if plan.square:
-            return _fused(q, k, v, is_causal=True, **options)
-        if plan.table is not None:
-            view = _view(plan.table, q.shape[2], k.shape[2])
-            return _fused(q.flip(2), k, v, attn_mask=view, **options).flip(2)
-        return _sdpa(q, k, v, plan.allowed if plan.bias is None else plan.bias, scale, dropout)
-
-    def _by_chunks(
-        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
-    ) -> Tensor:
         n = q.shape[2]
-        # Gradients keep every chunk anyway, and a compiled graph would be unrolled for one length.
-        size = n if torch.is_grad_enabled() or torch.compiler.is_compiling() else CHUNK
-        if n <= size:
-            return self._content(plan, q, k, v, raw, scale, dropout)
+        if plan.plain or _whole(n):
+            return _part(plan, q, k, v, raw, scale, dropout)
         parts = []
-        for start in range(0, n, size):
-            some = slice(start, min(start + size, n))
-            chunk = replace(plan, q_pos=plan.q_pos.tokens(some.start, some.stop))
-            first, last = plan.mask.span(chunk.q_pos, plan.k_pos)
-            chunk, seen = replace(chunk, k_pos=plan.k_pos.tokens(first, last)), slice(first, last)
+        for start in range(0, n, CHUNK):
+            some = slice(start, min(start + CHUNK, n))
+            part, seen = plan.part(some.start, some.stop)
             raw_some = None if raw is None else (raw[0][:, :, some], raw[1][:, :, seen])
-            parts.append(self._content(chunk, q[:, :, some], k[:, :, seen], v[:, :, seen], raw_some, scale, dropout))
+            parts.append(_part(part, q[:, :, some], k[:, :, seen], v[:, :, seen], raw_some, scale, dropout))
         return torch.cat(parts, dim=2)
 
-    def _content(
-        self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
-    ) -> Tensor:
-        read = (torch.empty(0, device=q.device),) * 2 if raw is None else raw
-        pair = pairs.placed(plan.encoding.bias(*read, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
-        bias = None if pair is None else _dense(plan, pair, q.shape[0]).to(q.dtype)
-        mix, allowed = plan.encoding.mix(plan.q_pos, plan.k_pos), _allowed(plan)
-        if mix is None:
-            return _sdpa(q, k, v, allowed if bias is None else _masked(bias, allowed), scale, dropout)
-        nowhere = plan.q_pos.placed is None and plan.k_pos.placed is None
-        counted = None if nowhere else both_placed(plan.q_pos, plan.k_pos)
-        return weighted(q, k, v, bias, allowed, mix, counted, scale, dropout)
+
+def _whole(queries: int) -> bool:
+    return queries <= CHUNK or torch.is_grad_enabled() or torch.compiler.is_compiling()
+
+
+def _part(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float) -> Tensor:
+    """Attention of some queries, or of all."""
+    options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+    if plan.plain:
+        return _fused(q, k, v, is_causal=plan.square, **options)
+    if plan.table is not None:
+        return _fused(q.flip(2), k, v, attn_mask=plan.table.flipped(), **options).flip(2)
+    if plan.content_free:
+        return _sdpa(q, k, v, _bias(plan) if plan.bias is None else plan.bias, options)
+    read = _nothing(plan.q_pos) if raw is None else raw
+    pair = pairs.placed(plan.encoding.bias(*read, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
+    bias = None if pair is None else _dense(plan, pair, q.shape[0]).to(q.dtype)
+    mix, allowed = plan.encoding.mix(plan.q_pos, plan.k_pos), _allowed(plan)
+    if mix is None:
+        return _sdpa(q, k, v, allowed if bias is None else _masked(bias, allowed), options)
+    nowhere = plan.q_pos.placed is None and plan.k_pos.placed is None
+    counted = None if nowhere else both_placed(plan.q_pos, plan.k_pos)
+    return weighted(q, k, v, bias, allowed, mix, counted, scale, dropout)
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
@@ -119,10 +127,30 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
     return scaled_dot_product_attention(q, k, pad(v, (0, room)), **options)[..., : v.shape[3]]
 
 
-def _sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None, scale: float, dropout: float) -> Tensor:
+def _sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None, options: dict[str, Any]) -> Tensor:
     if attn_mask is not None:
         attn_mask = attn_mask.expand(-1, -1, q.shape[2], k.shape[2])
-    return _fused(q, k, v, attn_mask=attn_mask, dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+    return _fused(q, k, v, attn_mask=attn_mask, **options)
+
+
+def _bias(plan: _Plan) -> Tensor | None:
+    """The content-free bias of every pair, what is masked at minus infinity; bools where there is only a mask."""
+    bias, allowed = plan.encoding.bias(*_nothing(plan.q_pos), plan.q_pos, plan.k_pos), _allowed(plan)
+    if bias is None:
+        return allowed
+    bias = _masked(_dense(plan, pairs.placed(bias, plan.q_pos, plan.k_pos)), allowed)
+    return _from_the_least(bias, plan.dtype).to(plan.dtype)
+
+
+def _cut(bias: Tensor, queries: slice, keys: slice) -> Tensor:
+    """The biases of some pairs; a dimension of one stands for all."""
+    bias = bias if bias.shape[2] == 1 else bias[:, :, queries]
+    return bias if bias.shape[3] == 1 else bias[..., keys]
+
+
+def _nothing(pos: Positions) -> tuple[Tensor, Tensor]:
+    """The queries and keys of a content-free bias, which must not touch them."""
+    return (torch.empty(0, device=pos.coords.device),) * 2
 
 
 def _dense(plan: _Plan, pair: PairFunction, rows: int | None = None) -> Tensor:
@@ -148,31 +176,3 @@ def _from_the_least(bias: Tensor, dtype: torch.dtype) -> Tensor:
         return bias
     least = bias.detach().amax(dim=-1, keepdim=True)
     return bias - torch.where(least.isinf(), 0.0, least)
-
-
-def _even(encoding: Encoding, q_pos: Positions, k_pos: Positions) -> bool:
-    """Whether the bias depends on `i - j` alone, known without looking at data."""
-    return (
-        Property.TRANSLATION_INVARIANT in encoding.properties
-        and q_pos is k_pos
-        and q_pos.step is not None
-        and q_pos.placed is None
-        and q_pos.length > 0
-    )
-
-
-def _table(encoding: Encoding, pos: Positions, heads: int, dtype: torch.dtype) -> Tensor:
-    """The bias of the differences n - 1, ..., 1 - n, the future at minus infinity: `[1, h, 2 n - 1]`."""
-    n, device = pos.length, pos.coords.device
-    apart = torch.arange(n - 1, -n, -1, device=device)
-    origin = Positions(torch.zeros(1, 1, 1, dtype=torch.float64, device=device))
-    line = Positions((apart.to(torch.float64) * pos.step)[None, :, None])
-    empty = torch.empty(0, device=device)
-    bias = dense(encoding.bias(empty, empty, line, origin), 1, heads, line.length, 1, device)[..., 0].to(dtype)
-    return bias.masked_fill(apart < 0, -torch.inf).expand(1, heads, -1)
-
-
-def _view(table: Tensor, queries: int, keys: int) -> Tensor:
-    """mask[h, i', j] = table[h, i' + j], where i' counts the queries from the last: `[1, h, queries, keys]`."""
-    table = table.contiguous()
-    return table.as_strided((1, table.shape[1], queries, keys), (0, table.stride(1), 1, 1))

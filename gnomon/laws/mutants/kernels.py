@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import torch
 from torch import Tensor
 
 from gnomon.backends import Sdpa
@@ -29,9 +28,8 @@ class _MasksByNumber(Sdpa):
     def attend(
         self, plan: SdpaPlan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
-        if plan.allowed is not None:
-            hidden = torch.where(plan.allowed, 0.0 if plan.bias is None else plan.bias, -1e9).to(q.dtype)
-            plan = replace(plan, bias=hidden)
+        if plan.bias is not None:
+            plan = replace(plan, bias=plan.bias.clamp(min=-1e9))
         return super().attend(plan, q, k, v, raw, scale, dropout)
 
 

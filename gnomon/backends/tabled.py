@@ -1,0 +1,70 @@
+"""A bias that depends on the diagonal alone, and the mask with it: one table, of which the matrix is a strided view."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gnomon.encoding import Encoding, Property
+from gnomon.pairs import Mask, dense
+from gnomon.positions import Positions
+
+
+@dataclass(frozen=True)
+class Tabled:
+    """Bias and mask of `queries` by `keys` pairs by diagonal.
+
+    table: `[1, h, diagonals]`, that of pair (i, j) at `j - i + last`, where it is minus infinity if the pair is masked.
+    last:  where the diagonal of the last query and the first key lies, plus the number of queries less one.
+    """
+
+    table: Tensor
+    last: int
+    queries: int
+    keys: int
+
+    def part(self, start: int, stop: int, first: int, last: int) -> "Tabled":
+        """That of the queries `start` to `stop - 1` and the keys `first` to `last - 1`."""
+        return Tabled(self.table, self.last - start + first, stop - start, last - first)
+
+    def flipped(self) -> Tensor:
+        """`[1, h, queries, keys]` with the queries counted from the last: entry (i', j) is that of i' + j, a view."""
+        table = self.table[..., self.last - (self.queries - 1) :]
+        return table.as_strided((1, table.shape[1], self.queries, self.keys), (0, table.stride(1), 1, 1))
+
+
+def tabled(
+    encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
+) -> Tabled | None:
+    """Bias and mask by diagonal; None unless that is known to be all that they depend on, without looking at data."""
+    if Property.TRANSLATION_INVARIANT not in encoding.properties or not q_pos.length or not k_pos.length:
+        return None
+    ahead = _ahead(q_pos, k_pos)
+    in_order = all(pos.index is None and pos.segment is None and pos.placed is None for pos in (q_pos, k_pos))
+    if ahead is None or not in_order:
+        return None
+    if dtype.itemsize <= 2 and q_pos is not k_pos:
+        # Far from every key, penalties would merge in 16 bits: they are counted from the least of each query.
+        return None
+    n, device = q_pos.length, q_pos.coords.device
+    # j - i of each diagonal, from the last query and the first key on.
+    offset = torch.arange(1 - n, k_pos.length, device=device)
+    origin = Positions(torch.zeros(1, 1, 1, dtype=torch.float64, device=device))
+    line = Positions((ahead - q_pos.step * offset.to(torch.float64))[None, :, None])
+    empty = torch.empty(0, device=device)
+    bias = dense(encoding.bias(empty, empty, line, origin), 1, heads, line.length, 1, device)[..., 0].to(dtype)
+    later = offset + (k_pos.turn - q_pos.turn)
+    if mask.causal:
+        bias = bias.masked_fill(later > 0, -torch.inf)
+    if mask.window is not None:
+        bias = bias.masked_fill(later.abs() >= mask.window, -torch.inf)
+    return Tabled(bias.expand(1, heads, -1).contiguous(), n - 1, n, k_pos.length)
+
+
+def _ahead(q_pos: Positions, k_pos: Positions) -> float | None:
+    """How far the first query is ahead of the first key where both are spaced alike; None where that is not known."""
+    if q_pos.axes != 1 or q_pos.step is None or q_pos.step != k_pos.step:
+        return None
+    if q_pos is k_pos:
+        return 0.0
+    return None if q_pos.start is None or k_pos.start is None else q_pos.start - k_pos.start
