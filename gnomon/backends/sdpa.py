@@ -31,7 +31,7 @@ class _Plan:
     dtype: torch.dtype
     content_free: bool
     plain: bool = False
-    """Nothing is added and nothing is masked, but for the lower triangle that SDPA draws itself where it is `square`."""
+    """Nothing is added and nothing is masked, but for the triangle that SDPA draws where it is `square`."""
     square: bool = False
     table: Tabled | None = None
     """Bias and mask by diagonal, where that is all they depend on."""
@@ -96,14 +96,15 @@ class Sdpa(Backend):
 
 
 def _whole(queries: int) -> bool:
-    return queries <= CHUNK or torch.is_grad_enabled() or torch.compiler.is_compiling()
+    # The length last: asked of a symbolic one, it would be a condition of the graph.
+    return torch.compiler.is_compiling() or torch.is_grad_enabled() or queries <= CHUNK
 
 
 def _part(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float) -> Tensor:
     """Attention of some queries, or of all."""
     options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
     if plan.plain:
-        return _fused(q, k, v, is_causal=plan.square, **options)
+        return _fused(q, k, v, is_causal=True, **options) if plan.square else _fused(q, k, v, **options)
     if plan.table is not None:
         return _fused(q.flip(2), k, v, attn_mask=plan.table.flipped(), **options).flip(2)
     if plan.content_free:
