@@ -9,6 +9,7 @@ from pathlib import Path
 from gnomon import user_code
 from gnomon.errors import DataError
 from gnomon.lab.experiment import Experiment, Text
+from gnomon.lab.store import MARKER
 
 TEST_PLAYS = ("king-john", "king-lear", "the-tempest", "titus-andronicus", "twelfth-night")
 VALIDATION_PLAYS = ("as-you-like-it", "coriolanus", "macbeth")
@@ -141,6 +142,9 @@ def own(path: Path) -> Corpus:
         for inner in path.rglob("*")
         if inner.is_file() and not any(part.startswith(".") for part in inner.relative_to(path).parts)
     )
+    # Stored runs are no text: a store that grows while it is read would be another text at each look.
+    stores = [marker.parent for marker in path.rglob(MARKER)]
+    names = [inner for inner in names if not any(inner.is_relative_to(store) for store in stores)]
     read = {inner: _read(inner) for inner in names}
     # A copy of a training file among the test files would be a test on what was trained on.
     texts = {content: inner for inner, content in reversed(read.items()) if content and b"\0" not in content}

@@ -133,6 +133,10 @@ class Measure:
         object.__setattr__(self, "lengths", tuple(sorted(set(self.lengths))))
 
 
+LABEL = 60
+"""Letters of one value on a label."""
+
+
 @dataclass(frozen=True)
 class Experiment:
     """One run: an encoding with its options, a task, a model, its training, what is measured, and a seed."""
@@ -166,7 +170,7 @@ class Experiment:
     def label(self) -> str:
         """The encoding's name, and the options that were given to it: `rope theta=500000`."""
         drawn = [] if self.training.randomised is None else ["randomised"]
-        name = PurePath(self.encoding).name.rpartition(":")[2]
+        name = _short(PurePath(self.encoding).name.rpartition(":")[2])
         return " ".join([*drawn, name, *(f"{name}={_short(value)}" for name, value in self.options.items())])
 
     @property
@@ -233,4 +237,7 @@ def _at_least(part: Any, name: str, least: int) -> None:
 
 
 def _short(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    """A value on a label: what no terminal and no figure can show as a letter is left out, and so is too much of it."""
+    text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return text if len(text) <= LABEL else f"{text[: LABEL - 3]}..."

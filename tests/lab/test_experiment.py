@@ -190,3 +190,10 @@ def test_the_command_line_can_read_experiments_without_torch():
     modules = "gnomon.lab.experiment, gnomon.lab.presets, gnomon.lab.load, gnomon.lab.corpus, gnomon.lab.progress"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_label_can_be_shown():
+    """By a terminal and by a figure: no escapes, no end of lines, not thousands of letters."""
+    label = Experiment("rope", options={"mode": "a\x1b[31m\n" + "b" * 3000, "theta": 7}).label
+    assert label.isprintable() and len(label) < 100
+    assert label.startswith("rope mode=a?[31m?bb") and label.endswith("... theta=7")
