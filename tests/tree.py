@@ -14,7 +14,7 @@ def sentence(path: Path) -> str:
 
 
 def tree() -> str:
-    """The page: every module of the package and of its benchmarks with its sentence; a folder's is that of its __init__.py."""
+    """The page: every module of the package and the benchmarks with its sentence; a folder's is its __init__.py's."""
     head = "# Every file of the package\n\nWritten by `python -m tests.tree`; a test keeps it true.\n\n"
     return head + _folder(ROOT / "gnomon", 0) + _folder(ROOT / "benchmarks", 0)
 
