@@ -53,6 +53,8 @@ class Diagonal:
     queries: int
     rows: Tensor | None = None
     """`[queries + keys - 1]` int64."""
+    ends: tuple[int, int] | None = None
+    """Two values of `j - i`: pairs that lie before the first, or past the last, have the row of that one."""
 
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         diagonal = j - i + (self.queries - 1)
@@ -77,6 +79,17 @@ class Content(ABC):
     @abstractmethod
     def pointwise(self) -> PairFunction:
         """The same function with all its products made, as a kernel wants it."""
+
+    def near(self, queries: int, keys: int) -> tuple[int, int]:
+        """The first key, and one past the last, that has to be looked at pair by pair; see `far` for the others."""
+        return 0, keys
+
+    def far(self, queries: int, keys: slice, row: int) -> tuple[Tensor | None, Tensor | None]:
+        """The value of all pairs with keys that are not near, on the side of the diagonal `row`: `[b, h, i]` and
+
+        `[b, h, keys]`, whose sum it is; None for zero.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,19 @@ class Lookup(Content):
         found = product.gather(-1, row.expand(*product.shape[:2], *row.shape[2:]))
         return found.mT if self.of_key else found
 
+    def near(self, queries: int, keys: int) -> tuple[int, int]:
+        if not isinstance(self.row, Diagonal) or self.row.ends is None:
+            return 0, keys
+        first, last = self.row.ends
+        begin = min(max(first + 1, 0), keys)
+        return begin, min(max(last + queries - 1, begin), keys)
+
+    def far(self, queries: int, keys: slice, row: int) -> tuple[Tensor | None, Tensor | None]:
+        of_row = self.row.of(self.table)[:, row].to(self.x.dtype)
+        if self.of_key:
+            return None, torch.einsum("bhjd,hd->bhj", self.x[:, :, keys], of_row.expand(self.x.shape[1], -1))
+        return torch.einsum("bhid,hd->bhi", self.x, of_row.expand(self.x.shape[1], -1)), None
+
     def _keys_by_block(self, table: Tensor, queries: int, keys: int) -> Tensor:
         """Keys by blocks: each meets only the diagonals that cross it."""
         size, table, parts = min(keys, BLOCK), table.flip(1), []
@@ -134,6 +160,17 @@ class Total(Content):
 
     def dense(self, rows: int, queries: int, keys: int) -> Tensor:
         return reduce(operator.add, [term.dense(rows, queries, keys) for term in self.terms])
+
+    def near(self, queries: int, keys: int) -> tuple[int, int]:
+        each = [term.near(queries, keys) for term in self.terms]
+        return min(begin for begin, _ in each), max(end for _, end in each)
+
+    def far(self, queries: int, keys: slice, row: int) -> tuple[Tensor | None, Tensor | None]:
+        of_query, of_key = zip(*(term.far(queries, keys, row) for term in self.terms), strict=True)
+        return tuple(
+            reduce(operator.add, some) if (some := [value for value in side if value is not None]) else None
+            for side in (of_query, of_key)
+        )
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,14 @@ class Positions:
             return None
         return self.start, self.start + self.length - 1
 
+    def ahead_of(self, other: "Positions") -> float | None:
+        """`p_i - p_j` of the first tokens, where both are spaced alike; None where that is not known without data."""
+        if self.axes != 1 or self.step is None or self.step != other.step:
+            return None
+        if self is other:
+            return 0
+        return None if self.start is None or other.start is None else self.start - other.start
+
     def counts_from(self, first: int) -> bool:
         """Whether these are first, first + 1, ... in one document, each with a place, known without looking at data."""
         plain = self.index is None and self.segment is None and self.placed is None

@@ -8,11 +8,12 @@ from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from gnomon import pairs
+from gnomon.backends import far
 from gnomon.backends.backend import Backend, Raw
 from gnomon.backends.tabled import Tabled, tabled
 from gnomon.backends.weights import weighted
-from gnomon.encoding import Encoding, Property, both_placed
-from gnomon.pairs import Mask, PairFunction, dense
+from gnomon.encoding import Encoding, Mix, Property, both_placed
+from gnomon.pairs import Content, Mask, PairFunction, dense
 from gnomon.positions import Positions
 
 CHUNK = 256
@@ -109,15 +110,46 @@ def _part(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: 
         return _fused(q.flip(2), k, v, attn_mask=plan.table.flipped(), **options).flip(2)
     if plan.content_free:
         return _sdpa(q, k, v, _bias(plan) if plan.bias is None else plan.bias, options)
-    read = _nothing(plan.q_pos) if raw is None else raw
-    pair = pairs.placed(plan.encoding.bias(*read, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
-    bias = None if pair is None else _dense(plan, pair, q.shape[0]).to(q.dtype)
-    mix, allowed = plan.encoding.mix(plan.q_pos, plan.k_pos), _allowed(plan)
+    pair, mix = _pair(plan, raw), plan.encoding.mix(plan.q_pos, plan.k_pos)
+    if isinstance(pair, Content) and far.can(q, k, v, dropout):
+        sides = far.far_keys(pair, mix, q.shape[2], k.shape[2])
+        if sides and all(plan.mask.pair(plan.q_pos, plan.k_pos.tokens(s.start, s.stop)) is None for s, _ in sides):
+            return _near_and_far(plan, q, k, v, raw, pair, mix, sides, scale)
+    bias, allowed = None if pair is None else _dense(plan, pair, q.shape[0]).to(q.dtype), _allowed(plan)
     if mix is None:
         return _sdpa(q, k, v, allowed if bias is None else _masked(bias, allowed), options)
     nowhere = plan.q_pos.placed is None and plan.k_pos.placed is None
     counted = None if nowhere else both_placed(plan.q_pos, plan.k_pos)
     return weighted(q, k, v, bias, allowed, mix, counted, scale, dropout)
+
+
+def _pair(plan: _Plan, raw: Raw | None) -> PairFunction | None:
+    """The bias that reads content."""
+    read = _nothing(plan.q_pos) if raw is None else raw
+    return pairs.placed(plan.encoding.bias(*read, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
+
+
+def _near_and_far(
+    plan: _Plan,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    raw: Raw,
+    pair: Content,
+    mix: Mix | None,
+    sides: list[tuple[slice, int]],
+    scale: float,
+) -> Tensor:
+    """Attention to the keys that are far off on either side, and to those between, looked at pair by pair."""
+    parts = [far.attend_far(q, k, v, pair, mix, keys, row, scale) for keys, row in sides]
+    begin = max([keys.stop for keys, _ in sides if keys.start == 0], default=0)
+    end = min([keys.start for keys, _ in sides if keys.start > 0], default=k.shape[2])
+    if begin < end:
+        near, between = replace(plan, k_pos=plan.k_pos.tokens(begin, end)), slice(begin, end)
+        bias = _dense(near, _pair(near, (raw[0], raw[1][:, :, between])), q.shape[0])
+        mix = plan.encoding.mix(near.q_pos, near.k_pos)
+        parts.append(far.attend_near(q, k[:, :, between], v[:, :, between], bias, _allowed(near), mix, scale))
+    return far.merged(parts)
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:

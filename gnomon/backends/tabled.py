@@ -39,7 +39,7 @@ def tabled(
     """Bias and mask by diagonal; None unless that is known to be all that they depend on, without looking at data."""
     if Property.TRANSLATION_INVARIANT not in encoding.properties or not q_pos.length or not k_pos.length:
         return None
-    ahead = _ahead(q_pos, k_pos)
+    ahead = q_pos.ahead_of(k_pos)
     in_order = all(pos.index is None and pos.segment is None and pos.placed is None for pos in (q_pos, k_pos))
     if ahead is None or not in_order:
         return None
@@ -59,12 +59,3 @@ def tabled(
     if mask.window is not None:
         bias = bias.masked_fill(later.abs() >= mask.window, -torch.inf)
     return Tabled(bias.expand(1, heads, -1).contiguous(), n - 1, n, k_pos.length)
-
-
-def _ahead(q_pos: Positions, k_pos: Positions) -> float | None:
-    """How far the first query is ahead of the first key where both are spaced alike; None where that is not known."""
-    if q_pos.axes != 1 or q_pos.step is None or q_pos.step != k_pos.step:
-        return None
-    if q_pos is k_pos:
-        return 0.0
-    return None if q_pos.start is None or k_pos.start is None else q_pos.start - k_pos.start

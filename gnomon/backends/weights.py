@@ -32,10 +32,7 @@ def weighted(
         )
     group = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
-    wide = torch.promote_types(q.dtype, torch.float32)
-    logits = ((scale * q) @ k.mT).to(wide)
-    if bias is not None:
-        logits = logits + bias
+    logits = logits_of(q, k, bias, scale)
     sees = None
     if allowed is not None:
         # Where nothing is allowed the softmax would be nan, and so would its gradient: it sees all, and receives none.
@@ -43,11 +40,17 @@ def weighted(
         logits = logits.masked_fill(~(allowed | ~sees), -torch.inf)
     weights = torch.softmax(logits, dim=-1)
     weights = torch.nn.functional.dropout(weights, dropout).to(v.dtype)
-    out = weights @ v + _gathered(weights if counted is None else torch.where(counted, weights, 0.0), mix)
+    out = weights @ v + gathered(weights if counted is None else torch.where(counted, weights, 0.0), mix)
     return out if sees is None else out.masked_fill(~sees, 0.0)
 
 
-def _gathered(weights: Tensor, mix: Mix) -> Tensor:
+def logits_of(q: Tensor, k: Tensor, bias: Tensor | None, scale: float) -> Tensor:
+    """`scale q k^T + bias`, `[b, h, i, j]`, in float32 or float64."""
+    logits = ((scale * q) @ k.mT).to(torch.promote_types(q.dtype, torch.float32))
+    return logits if bias is None else logits + bias
+
+
+def gathered(weights: Tensor, mix: Mix) -> Tensor:
     """`sum_j weight_ij table[h, row(i, j)]`."""
     if isinstance(mix.row, Diagonal) and not torch.compiler.is_compiling():
         return by_diagonal(weights) @ mix.row.of(mix.table).to(weights.dtype)

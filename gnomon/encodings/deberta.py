@@ -193,7 +193,7 @@ class Deberta(Encoding):
         table, rows, span = self.table(), self._rows(q_pos.coords.device), self.span
         apart = diagonals(q_pos, k_pos)
         if apart is not None:
-            row = diagonal(q_pos, rows[_steps(apart, span) + span])
+            row = diagonal(q_pos, k_pos, rows[_steps(apart, span) + span], (-span, span))
         else:
             q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
 

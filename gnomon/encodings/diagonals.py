@@ -1,5 +1,7 @@
 """Evenly spaced positions: the pairs of a diagonal are equally far apart, so a table of diagonals serves them all."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -23,6 +25,16 @@ def diagonals(q_pos: Positions, k_pos: Positions) -> Tensor | None:
     return apart + (q_pos.coords[0, 0, 0] - k_pos.coords[0, 0, 0])
 
 
-def diagonal(q_pos: Positions, rows: Tensor | None = None) -> Diagonal:
-    """The diagonal of a pair, whose queries are those at `q_pos`, or the row of a table that `rows` names for each."""
-    return Diagonal(q_pos.length, rows)
+def diagonal(
+    q_pos: Positions, k_pos: Positions, rows: Tensor | None = None, near: tuple[float, float] | None = None
+) -> Diagonal:
+    """The diagonal of a pair, or the row of a table that `rows` names for each.
+
+    near: the least and the largest difference p_i - p_j; all beyond have the row of that end.
+    """
+    ahead = q_pos.ahead_of(k_pos)
+    if near is None or ahead is None or q_pos.step == 0:
+        return Diagonal(q_pos.length, rows)
+    # p_i - p_j = ahead - step (j - i)
+    first, last = sorted((ahead - end) / q_pos.step for end in near)
+    return Diagonal(q_pos.length, rows, (math.floor(first), math.ceil(last)))

@@ -176,7 +176,7 @@ class Shaw(Encoding):
     def _row(self, q_pos: Positions, k_pos: Positions) -> PairFunction:
         apart = diagonals(q_pos, k_pos)
         if apart is not None:
-            return diagonal(q_pos, self._row_of(apart))
+            return diagonal(q_pos, k_pos, self._row_of(apart), (-self.right, self.left))
         q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
         return lambda b, h, i, j: self._row_of(at(q_at, b, i) - at(k_at, b, j))
 

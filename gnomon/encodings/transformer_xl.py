@@ -129,7 +129,7 @@ class TransformerXL(Encoding):
         q = self.scale(q.shape[-1]) * (q.to(wide) + self.biases.v.to(wide)[:, None])
         apart = diagonals(q_pos, k_pos)
         if apart is not None:
-            return query_lookup(q.to(narrow), self._table(apart), diagonal(q_pos))
+            return query_lookup(q.to(narrow), self._table(apart), diagonal(q_pos, k_pos))
         # <A, sin w(x - y)> + <B, cos w(x - y)> = <A sin wx + B cos wx, cos wy> + <B sin wx - A cos wx, sin wy>
         a, b = (q.to(narrow) @ self._projections().to(narrow)).to(wide).chunk(2, dim=-1)
         (q_sin, q_cos), (k_sin, k_cos) = self._waves(q_pos.anchored(), wide), self._waves(k_pos.anchored(), wide)

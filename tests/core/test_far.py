@@ -1,0 +1,132 @@
+"""Far keys, whose distances no query tells apart, attended to without a bias for each pair: the same numbers."""
+
+import pytest
+import torch
+
+from gnomon import Shape, attend
+from gnomon.backends import far, sdpa
+from gnomon.encodings import create
+from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
+from gnomon.positions import Positions, packed, sequence
+
+N, CLIP = 61, 5
+ENCODINGS = {
+    "shaw, keys": ("shaw", dict(values=False, clip=CLIP)),
+    "shaw": ("shaw", dict(clip=CLIP)),
+    "shaw, a table a head": ("shaw", dict(per_head=True, left=CLIP, right=2)),
+    "deberta": ("deberta", dict(span=CLIP)),
+    "deberta, c2p": ("deberta", dict(span=CLIP, terms="c2p")),
+    "deberta, p2c": ("deberta", dict(span=CLIP, terms="p2c")),
+    "deberta, logarithmic": ("deberta", dict(span=9, buckets=6)),
+}
+MASKS = {"causal": CAUSAL, "bidirectional": BIDIRECTIONAL, "windowed": Mask(window=30)}
+POSITIONS = {"from 0": sequence(N), "from 7": sequence(N, 7), "backwards": sequence(N, 70, step=-1.0)}
+
+
+def made(name: str, options: dict, dtype: torch.dtype, groups: int = 6):
+    torch.manual_seed(3)
+    encoding = create(name, Shape(width=24, heads=6, head_dim=4), **options).to(dtype)
+    with torch.no_grad():
+        for parameter in encoding.parameters():
+            parameter.normal_(std=0.5)
+    q, k, v = (torch.randn(2, count, N, 4, dtype=dtype) for count in (6, groups, groups))
+    return encoding, q, k, v
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How often far keys were attended to; a few of them suffice here."""
+    found, real = [], far.attend_far
+
+    def counted(*args):
+        found.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(far, "attend_far", counted)
+    monkeypatch.setattr(far, "LEAST", 2)
+    monkeypatch.setattr(sdpa, "CHUNK", 8)
+    return found
+
+
+@pytest.mark.parametrize("pos", POSITIONS)
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_far_keys_give_what_pairs_give(name, mask, pos, calls):
+    encoding, q, k, v = made(*ENCODINGS[name], torch.float64)
+    with torch.no_grad():
+        found = attend(q, k, v, encoding, POSITIONS[pos], mask=MASKS[mask])
+        expected = attend(q, k, v, encoding, POSITIONS[pos], mask=MASKS[mask], backend="reference")
+    assert (found - expected).abs().max() < 1e-12
+    if pos != "backwards" and mask != "windowed":
+        assert len(calls) >= (N // 8 - 2) * (1 if mask == "causal" else 2), "far keys were looked at pair by pair"
+
+
+def test_far_keys_serve_groups_of_heads(calls):
+    encoding, q, k, v = made("shaw", dict(clip=CLIP), torch.float64, groups=2)
+    with torch.no_grad():
+        found, expected = (attend(q, k, v, encoding, backend=backend) for backend in ("sdpa", "reference"))
+    assert (found - expected).abs().max() < 1e-12 and calls
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 1e-5), (torch.bfloat16, 0.06)])
+def test_far_keys_in_less_precision(dtype, bound, calls):
+    encoding, q, k, v = made("shaw", dict(clip=CLIP), dtype)
+    with torch.no_grad():
+        found = attend(q, k, v, encoding)
+        expected = attend(*(t.double() for t in (q, k, v)), encoding.double(), backend="reference")
+    assert found.dtype == dtype and (found.double() - expected).abs().max() < bound and calls
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_far_keys_of_a_step_with_a_cache(name, calls):
+    """One query, the last, over all keys."""
+    encoding, q, k, v = made(*ENCODINGS[name], torch.float64)
+    pos = sequence(N)
+    with torch.no_grad():
+        for some in (pos.tokens(N - 1, N), pos.tokens(N - 9, N)):
+            last = q[:, :, -some.length :]
+            found = attend(last, k, v, encoding, some, pos)
+            expected = attend(last, k, v, encoding, some, pos, backend="reference")
+            assert (found - expected).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    "pos",
+    [
+        packed([20, N - 20]),
+        Positions(sequence(N).coords.flip(1)),
+        Positions(sequence(N).coords, index=sequence(N).turns()),
+    ],
+    ids=["packed", "in no order", "turns told"],
+)
+def test_what_is_not_known_is_looked_at_pair_by_pair(pos, calls):
+    encoding, q, k, v = made("shaw", dict(clip=CLIP), torch.float64)
+    with torch.no_grad():
+        found, expected = (attend(q, k, v, encoding, pos, backend=backend) for backend in ("sdpa", "reference"))
+    assert (found - expected).abs().max() < 1e-12 and not calls
+
+
+def test_gradients_and_dropout_need_the_weights(calls):
+    encoding, q, k, v = made("shaw", dict(clip=CLIP), torch.float64)
+    attend(q, k, v, encoding)
+    with torch.no_grad():
+        attend(q, k, v, encoding, dropout=0.5)
+    assert not calls
+
+
+def test_a_bias_without_an_end_has_no_far_keys(calls):
+    encoding, q, k, v = made("transformer_xl", {}, torch.float64)
+    with torch.no_grad():
+        attend(q, k, v, encoding)
+    assert not calls
+
+
+def test_the_kernel_is_there():
+    """It is no public name of torch: a release without it shows here first, not as a slow path."""
+    q = torch.randn(1, 2, 3, 4)
+    out, weight = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+        q, q, q, 0.0, False, attn_mask=None, scale=0.3
+    )
+    logits = 0.3 * q @ q.mT
+    assert torch.allclose(weight, logits.logsumexp(-1), atol=1e-6)
+    assert torch.allclose(out, logits.softmax(-1) @ q, atol=1e-6)
