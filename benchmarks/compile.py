@@ -16,7 +16,7 @@ from benchmarks.subjects import Setting, Subject, chosen, fused
 from gnomon.attention import attend
 from gnomon.commands.output import Names
 from gnomon.errors import BackendError
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.positions import sequence
 from gnomon.transformer import Transformer
 

@@ -11,7 +11,7 @@ from gnomon import encodings, positions
 from gnomon.attention import Attention, attend, attend_by, plan
 from gnomon.encoding import Encoding, Property, Shape
 from gnomon.errors import unknown
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.positions import Positions
 
 HEADS, HEAD_DIM = 8, 64

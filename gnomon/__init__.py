@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from gnomon.encoding import Domain, Encoding, Property, Shape
     from gnomon.errors import UserError
     from gnomon.kv_cache import Cache, SinkCache, WindowCache
+    from gnomon.masks import BIDIRECTIONAL, CAUSAL, Mask
     from gnomon.memory import Memory
-    from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
     from gnomon.positions import Positions
     from gnomon.transformer import Transformer
 
@@ -25,9 +25,9 @@ _HOME = {
     "Domain": "gnomon.encoding",
     "Shape": "gnomon.encoding",
     "Positions": "gnomon.positions",
-    "Mask": "gnomon.pairs",
-    "CAUSAL": "gnomon.pairs",
-    "BIDIRECTIONAL": "gnomon.pairs",
+    "Mask": "gnomon.masks",
+    "CAUSAL": "gnomon.masks",
+    "BIDIRECTIONAL": "gnomon.masks",
     "Cache": "gnomon.kv_cache",
     "Memory": "gnomon.memory",
     "SinkCache": "gnomon.kv_cache",

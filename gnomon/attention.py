@@ -8,7 +8,7 @@ from gnomon.backends import Backend, choose
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Property
 from gnomon.errors import OptionError, PositionError
-from gnomon.pairs import CAUSAL, Mask
+from gnomon.masks import CAUSAL, Mask
 from gnomon.past import Extent, NoCache, Past
 from gnomon.plan import Plan, attend_by, plan
 from gnomon.positions import Positions, sequence
@@ -35,23 +35,14 @@ def attend(
     An encoding that acts at the input (learned, sinusoidal) does nothing here: give your embeddings to its `embed`.
     """
     _check(q, k, v, dropout)
-    encoding.fits(heads=q.shape[1], head_dim=q.shape[3])
-    if q_pos is None and k_pos is None and q.shape[2] > k.shape[2]:
-        raise PositionError(
-            "more queries than keys have no positions by default",
-            given=f"{q.shape[2]} queries, {k.shape[2]} keys",
-            do="give q_pos and k_pos",
-        )
-    if k_pos is None:
-        k_pos = sequence(k.shape[2], device=k.device) if q_pos is None or q.shape[2] != k.shape[2] else q_pos
-    if q_pos is None:
-        q_pos = k_pos if q.shape[2] == k.shape[2] else k_pos.tokens(k.shape[2] - q.shape[2], k.shape[2])
-    one_position_each(q_pos, q, "q_pos", tokens_at=2)
-    one_position_each(k_pos, k, "k_pos", tokens_at=2)
+    encoding.check_sizes(heads=q.shape[1], head_dim=q.shape[3])
+    q_pos, k_pos = _placed(q, k, q_pos, k_pos)
+    check_one_each(q_pos, q, "q_pos", tokens_at=2)
+    check_one_each(k_pos, k, "k_pos", tokens_at=2)
     # Queries may well see nothing but their past under a mask that is not causal.
-    encoding.fits(causal=mask.causal or mask.past_only(q_pos, k_pos))
+    encoding.check_sizes(causal=mask.causal or mask.past_only(q_pos, k_pos))
     if mask.causal:
-        _turns_are_told(q_pos, k_pos)
+        _check_turns(q_pos, k_pos)
     made = plan(encoding, k_pos, q_pos=q_pos, heads=q.shape[1], dtype=q.dtype, mask=mask, backend=backend)
     return attend_by(made, q, k, v, dropout=dropout)
 
@@ -90,7 +81,7 @@ class Attention(nn.Module):
                 do="choose a divisor",
             )
         _probability(dropout)
-        encoding.fits(width=width, heads=heads, head_dim=width // heads, kv_heads=kv_heads, causal=mask.causal)
+        encoding.check_sizes(width=width, heads=heads, head_dim=width // heads, kv_heads=kv_heads, causal=mask.causal)
         choose(backend, encoding)
         self.width, self.heads, self.kv_heads, self.head_dim = width, heads, kv_heads, width // heads
         self.mask, self.dropout, self.backend = mask, dropout, backend
@@ -123,7 +114,7 @@ class Attention(nn.Module):
             )
         held = extent.keys.length - extent.computed.length
         if held:
-            self.encoding.continues(extent.keys.tokens(0, held), extent.keys)
+            self.encoding.check_continues(extent.keys.tokens(0, held), extent.keys)
         return plan(
             self.encoding,
             extent.computed,
@@ -151,6 +142,7 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "b n w"]:
         """x `[b, n, w]` attends to itself, or to `keys` `[b, m, w]` at `key_pos`; returns `[b, n, w]`.
 
+        Positions default to 0, 1, 2, ..., with a cache to what follows; those of `keys` count from 0 as well.
         A model of several layers makes the plan once and passes it to each, with its cache; alone, the module makes its
         own plan, and a cache serves its one layer. An encoding that acts at the input (learned, sinusoidal) does
         nothing here: give the embeddings to its `embed`.
@@ -181,16 +173,33 @@ class Attention(nn.Module):
         k = self.k(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
         v = self.v(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
         if plan is None:
-            cache = NoCache() if cache is None else cache
-            pos = cache.next(x.shape[1], x.device) if pos is None else pos
-            key_pos = sequence(source.shape[1], device=x.device) if keys is not None and key_pos is None else key_pos
-            one_position_each(pos, x, "pos")
-            one_position_each(pos if keys is None else key_pos, source, "key_pos")
-            extent = cache.extend(pos if keys is None else key_pos)
-            plan = self.plan(extent if keys is None else extent._replace(queries=pos), q.dtype)
+            plan = self._plan_alone(q, k, pos, key_pos, keys is not None, NoCache() if cache is None else cache)
         dropout = self.dropout if self.training else 0.0
         out = attend_by(plan, q, k, v, cache=cache, layer=layer, dropout=dropout)
         return self.out(out.transpose(1, 2).flatten(2))
+
+    def _plan_alone(
+        self, q: Tensor, k: Tensor, pos: Positions | None, key_pos: Positions | None, apart: bool, cache: Past
+    ) -> Plan:
+        """The plan of a call that stands for itself; `apart`: its keys are other tokens than its queries."""
+        if not apart:
+            pos = cache.next(q.shape[2], q.device) if pos is None else pos
+            check_one_each(pos, q, tokens_at=2)
+            return self.plan(cache.extend(pos), q.dtype)
+        if self.mask.causal and (pos is None or key_pos is None) and q.shape[2] != k.shape[2]:
+            raise PositionError(
+                "a causal mask compares turns, and which of other tokens came first is not known",
+                given=f"{q.shape[2]} queries, {k.shape[2]} keys, without positions of both",
+                do="give pos and key_pos of one sequence, as in key_pos.tokens(start, stop); or use BIDIRECTIONAL",
+            )
+        pos, key_pos = (
+            sequence(t.shape[2], device=t.device) if given is None else given for t, given in ((q, pos), (k, key_pos))
+        )
+        check_one_each(pos, q, tokens_at=2)
+        check_one_each(key_pos, k, "key_pos", tokens_at=2)
+        if self.mask.causal:
+            _check_turns(pos, key_pos)
+        return self.plan(cache.extend(key_pos)._replace(queries=pos), q.dtype)
 
     def _check(self, x: Tensor, source: Tensor) -> None:
         if any(t.dim() != 3 or t.shape[2] != self.width for t in (x, source)) or x.shape[0] != source.shape[0]:
@@ -237,7 +246,23 @@ def _probability(dropout: float) -> None:
         raise OptionError("dropout is the share of weights dropped", given=dropout, allowed="0 up to, not including, 1")
 
 
-def one_position_each(pos: Positions, tokens: Tensor, name: str = "pos", *, tokens_at: int = 1) -> None:
+def _placed(q: Tensor, k: Tensor, q_pos: Positions | None, k_pos: Positions | None) -> tuple[Positions, Positions]:
+    """Positions of queries and keys `[b, h, n, d]`: 0, 1, 2, ... by default, where the queries are the last tokens."""
+    queries, keys = q.shape[2], k.shape[2]
+    if q_pos is None and queries > keys:
+        raise PositionError(
+            "more queries than keys have no positions by default",
+            given=f"{queries} queries, {keys} keys",
+            do="give positions of both",
+        )
+    if k_pos is None:
+        k_pos = sequence(keys, device=k.device) if q_pos is None or queries != keys else q_pos
+    if q_pos is None:
+        q_pos = k_pos if queries == keys else k_pos.tokens(keys - queries, keys)
+    return q_pos, k_pos
+
+
+def check_one_each(pos: Positions, tokens: Tensor, name: str = "pos", *, tokens_at: int = 1) -> None:
     """PositionError unless `pos` has a position for each token of every row; dimension `tokens_at` counts tokens."""
     rows, n = tokens.shape[0], tokens.shape[tokens_at]
     if pos.length != n or pos.rows not in (1, rows):
@@ -248,7 +273,7 @@ def one_position_each(pos: Positions, tokens: Tensor, name: str = "pos", *, toke
         )
 
 
-def _turns_are_told(q_pos: Positions, k_pos: Positions) -> None:
+def _check_turns(q_pos: Positions, k_pos: Positions) -> None:
     """PositionError for queries whose turns were never counted: they would be taken for the first tokens."""
     first = q_pos.index is None and k_pos.index is None and q_pos.turn == k_pos.turn and q_pos.length < k_pos.length
     if not first or q_pos.coords.is_meta or torch.compiler.is_compiling():

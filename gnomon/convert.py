@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gnomon.encodings.rotation import Pairing, is_pairing
+from gnomon.encodings.rotation import Pairing, check_pairing
 from gnomon.errors import OptionError, unknown
 from gnomon.model_types import HALVES, NEIGHBOURS, SWITCHED
 
@@ -22,7 +22,7 @@ def paired(rows: Tensor, head_dim: int, to: Pairing, *, rotary: int | None = Non
     Queries and keys have their own numbers of heads, and both are told from the shape.
     """
     rotary = head_dim if rotary is None else rotary
-    is_pairing(to, "rope")
+    check_pairing(to, "rope")
     if rows.dim() < 1 or rows.shape[0] < head_dim or rows.shape[0] % head_dim:
         raise OptionError(
             "a projection has rows for each dimension of each head",
@@ -100,7 +100,7 @@ def _pairing(config: Mapping[str, Any], pairing: Pairing | None) -> Pairing:
     """How dimensions are paired: as the caller says, or as the config or its model type does."""
     model = config.get("model_type")
     if pairing is not None:
-        is_pairing(pairing, "rope")
+        check_pairing(pairing, "rope")
         return pairing
     if "rope_interleave" in config and (model in SWITCHED or model not in (*HALVES, *NEIGHBOURS)):
         return "interleaved" if config["rope_interleave"] else "half"

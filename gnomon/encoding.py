@@ -7,7 +7,7 @@ import copy
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Flag, auto
+from enum import Flag, StrEnum, auto
 from typing import Any
 
 import torch
@@ -59,22 +59,41 @@ class Shape:
 
     width: int
     heads: int
-    head_dim: int
+    head_dim: int | None = None
+    """w / h unless it is given, for attention of your own."""
     depth: int = 1
     causal: bool = True
 
     def __post_init__(self):
+        if self.head_dim is None:
+            if self.heads < 1 or self.width % self.heads:
+                raise OptionError(
+                    "heads share the width equally",
+                    given=f"width {self.width}, {self.heads} heads",
+                    do="choose a divisor of the width, or give head_dim",
+                )
+            object.__setattr__(self, "head_dim", self.width // self.heads)
         if min(self.width, self.heads, self.head_dim, self.depth) < 1:
             raise OptionError("a model has sizes", given=self, allowed="1 or more each")
 
 
+class Site(StrEnum):
+    """Where an encoding acts."""
+
+    EMBEDDINGS = "embeddings"
+    QUERIES_AND_KEYS = "queries and keys"
+    LOGITS = "logits"
+    SCALE = "scale"
+    VALUES = "values"
+
+
 SITES = {
-    "embed": "embeddings",
-    "query": "queries and keys",
-    "key": "queries and keys",
-    "bias": "logits",
-    "scale": "scale",
-    "mix": "values",
+    "embed": Site.EMBEDDINGS,
+    "query": Site.QUERIES_AND_KEYS,
+    "key": Site.QUERIES_AND_KEYS,
+    "bias": Site.LOGITS,
+    "scale": Site.SCALE,
+    "mix": Site.VALUES,
 }
 """Where each hook of the lowering acts."""
 
@@ -131,7 +150,7 @@ class Encoding(nn.Module):
         self.reset_parameters()
 
     @property
-    def sites(self) -> list[str]:
+    def sites(self) -> list[Site]:
         """Where it acts, by the hooks of the lowering that it overrides; empty for no encoding at all.
 
         A contextual encoding has no lowering, and acts on logits.
@@ -141,7 +160,7 @@ class Encoding(nn.Module):
             changed.append("bias")
         return list(dict.fromkeys(SITES[hook] for hook in changed))
 
-    def fits(self, *, causal: bool | None = None, **sizes: int) -> None:
+    def check_sizes(self, *, causal: bool | None = None, **sizes: int) -> None:
         """OptionError unless it was built for these sizes (any named like `width`, `heads`) and such a mask."""
         for name, size in sizes.items():
             if getattr(self, name) not in (None, size):
@@ -161,7 +180,7 @@ class Encoding(nn.Module):
                 do="use mask=CAUSAL" if always else "create it for a Shape(..., causal=False), or use mask=CAUSAL",
             )
 
-    def takes(self, pos: Positions) -> None:
+    def check_positions(self, pos: Positions) -> None:
         """PositionError unless `pos` lies in the domain: as many axes, inside the bounds, whole where it has to be."""
         domain = self.domain
         lowest, highest = max(domain.lowest, -FURTHEST), min(domain.highest, FURTHEST)
@@ -193,7 +212,7 @@ class Encoding(nn.Module):
                 do=self.beyond_domain,
             )
 
-    def continues(self, held: Positions, keys: Positions) -> None:
+    def check_continues(self, held: Positions, keys: Positions) -> None:
         """PositionError where the tokens `held` in a cache would come out otherwise now that all keys are at `keys`.
 
         For encodings whose tables depend on the whole context: what a cache holds came from an earlier one.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gnomon.checked import checked
 from gnomon.errors import OptionError, PositionError
-from gnomon.past import Extent, Past, goes_on
+from gnomon.past import Extent, Past, check_goes_on
 from gnomon.positions import Positions, sequence
 
 FIELDS: dict[str, Callable[[Positions], Tensor]] = {
@@ -50,7 +50,7 @@ class Cache(Past):
             )
         held, begin = self._held(), self.length
         if held is not None:
-            held.joins(pos)
+            held.check_joins(pos)
         new = pos.first() if held is None else pos.after(held)
         self.counted = self.counted and pos.counts_from(begin)
         self._begin, self.length = begin, begin + pos.length
@@ -81,7 +81,7 @@ class Cache(Past):
     def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """Write the new tokens' keys `[b, g, n, d]` and values; all keys and values of the layer so far."""
         if layer in self._layers:
-            _same(k, v, self._layers[layer])
+            _check_same(k, v, self._layers[layer])
         if layer not in self._layers:
             k_room, v_room = (t.new_zeros(*t.shape[:2], self.capacity, t.shape[3]) for t in (k, v))
             self._layers[layer] = k_room, v_room
@@ -103,7 +103,7 @@ class _Some(Past):
         """The keys and values held, then those of the call, of which some are held from now on."""
         both, held = (k.detach(), v.detach()), self._layers.get(layer)
         if held is not None:
-            _same(k, v, held)
+            _check_same(k, v, held)
             both = tuple(torch.cat([old, new], dim=2) for old, new in zip(held, both, strict=True))
         # A copy: a slice would hold on to all that it was cut from.
         self._layers[layer] = tuple(self._keep(t).clone() for t in both)
@@ -224,6 +224,6 @@ def _real_ends(pos: Positions, first: int, last: int) -> tuple[Positions, Tensor
     return _counted(chosen), order
 
 
-def _same(k: Tensor, v: Tensor, held: tuple[Tensor, Tensor]) -> None:
+def _check_same(k: Tensor, v: Tensor, held: tuple[Tensor, Tensor]) -> None:
     for new, old in zip((k, v), held, strict=True):
-        goes_on(new, old, 2)
+        check_goes_on(new, old, 2)

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from gnomon.checked import checked
 from gnomon.errors import OptionError
-from gnomon.past import Extent, Past, goes_on
-from gnomon.positions import Positions
+from gnomon.past import Extent, Past, check_goes_on
+from gnomon.positions import KINDS, Positions
 
 
 @checked
@@ -39,8 +39,9 @@ class Memory(Past):
         return Extent(new, keys, keys)
 
     def tensors(self) -> dict[str, Tensor]:
-        """What is remembered, by name; for positions without padding, documents or gaps."""
-        held = {} if self._positions is None else {"coords": self._positions.coords}
+        """What is remembered, by name."""
+        fields = {} if self._positions is None else {name: getattr(self._positions, name) for name in KINDS}
+        held = {name: field for name, field in fields.items() if field is not None}
         layers = {f"layer {layer}": inputs for layer, inputs in self.inputs.items()}
         numbers = {"length": torch.tensor(self.length), "counted": torch.tensor(self.counted)}
         return {**numbers, **held, **layers}
@@ -49,9 +50,9 @@ class Memory(Past):
         """Remember what `tensors` said."""
         self.length, self.counted = int(tensors["length"]), bool(tensors["counted"])
         if "coords" in tensors:
-            coords = tensors["coords"].to(device)
-            first = self.length - coords.shape[1]
-            held = Positions(coords, turn=first)
+            fields = {name: tensors[name].to(device) for name in KINDS if name in tensors}
+            first = self.length - fields["coords"].shape[1]
+            held = Positions(turn=first, **fields)
             # As before it was saved, also in what is known of the positions: that decides how they are computed with.
             self._positions = held.counting(first) if self.counted else held
         layers = {name: inputs for name, inputs in tensors.items() if name.startswith("layer ")}
@@ -61,7 +62,7 @@ class Memory(Past):
         """The inputs of the layer that are remembered, then `x`, which is remembered from now on."""
         held = self.inputs.get(layer)
         if held is not None:
-            goes_on(x, held, 1, dtype=False)
+            check_goes_on(x, held, 1, dtype=False)
         both = x if held is None else torch.cat([held.to(x.dtype), x], dim=1)
         self.inputs[layer] = both[:, -self.size :].detach()
         return both

@@ -95,7 +95,7 @@ class NoCache(Past):
         return Extent(pos, pos, pos)
 
 
-def goes_on(new: Tensor, held: Tensor, tokens_at: int, *, dtype: bool = True) -> None:
+def check_goes_on(new: Tensor, held: Tensor, tokens_at: int, *, dtype: bool = True) -> None:
     """OptionError unless `new` is as what is `held` but for dimension `tokens_at`, the number of tokens."""
     kinds = [
         ([*t.shape[:tokens_at], *t.shape[tokens_at + 1 :]], t.device, t.dtype if dtype else None) for t in (new, held)

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from gnomon.backends import Backend, choose
-from gnomon.encoding import SITES, Encoding, Property
+from gnomon.encoding import Encoding, Property, Site
 from gnomon.errors import BackendError, OptionError, PositionError
-from gnomon.pairs import CAUSAL, Mask
+from gnomon.masks import CAUSAL, Mask
 from gnomon.past import NoCache, Past
 from gnomon.positions import Positions
 
@@ -56,7 +56,7 @@ def plan(
     k_pos = new if k_pos is None else k_pos
     q_pos = new if q_pos is None else q_pos
     for pos in (q_pos, k_pos):
-        encoding.takes(pos)
+        encoding.check_positions(pos)
     if q_pos.axes != k_pos.axes:
         raise PositionError(
             "queries and keys lie on the same axes",
@@ -71,7 +71,7 @@ def plan(
             allowed="reference",
             do="use backend='reference'",
         )
-    if renumbered and SITES["embed"] in encoding.sites:
+    if renumbered and Site.EMBEDDINGS in encoding.sites:
         raise OptionError(
             "positions added at the model's input stay where they were added, and this cache moves its tokens",
             given=type(encoding).__name__,

@@ -127,7 +127,10 @@ class Positions:
         return replace(self, coords=self.coords + by)._stepping(self.step, start)
 
     def tokens(self, start: int, stop: int) -> "Positions":
-        """The tokens `start` to `stop - 1` of every row."""
+        """The tokens `start` to `stop - 1` of every row. PositionError where there are no such tokens."""
+        if not torch.compiler.is_compiling() and not 0 <= start <= stop <= self.length:
+            given, allowed = f"{start} to {stop}", f"0 to {self.length}, in order"
+            raise PositionError("no such tokens", given=given, allowed=allowed)
         part = self._each(lambda field: field[:, start:stop])
         # Whole steps stay whole: a number that is to be compared must not be rounded.
         first = None if self.start is None or self.step != 1 else self.start + start
@@ -161,7 +164,7 @@ class Positions:
 
     def append(self, later: "Positions") -> "Positions":
         """These tokens followed by `later` ones, row by row: all of these come before any of those."""
-        self.joins(later)
+        self.check_joins(later)
         later = later.after(self)
         known = self.step == later.step == 1 and None not in (self.start, later.start)
         even = known and later.start == self.start + self.length
@@ -194,10 +197,10 @@ class Positions:
         return plain and self.step == 1 and self.start is not None and self.start == first
 
     def counting(self, first: int = 0) -> "Positions":
-        """These positions, which the caller knows to be first, first + 1, ..."""
-        return self._stepping(1.0, first)
+        """The same positions, which the caller knows to be first, first + 1, ..."""
+        return replace(self)._stepping(1.0, first)
 
-    def joins(self, later: "Positions") -> None:
+    def check_joins(self, later: "Positions") -> None:
         """PositionError unless `later` tokens can follow these in the same rows."""
         if self.axes != later.axes or (self.rows != later.rows and 1 not in (self.rows, later.rows)):
             raise PositionError(
@@ -206,7 +209,7 @@ class Positions:
             )
 
     def _stepping(self, step: float | None, start: float | None = None) -> "Positions":
-        """These positions, known to be evenly spaced where `step` is given, and to begin at `start`."""
+        """These positions, just made, known to be evenly spaced where `step` is given, and to begin at `start`."""
         object.__setattr__(self, "step", step)
         object.__setattr__(self, "start", None if step is None else start)
         return self

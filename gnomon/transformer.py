@@ -6,13 +6,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from gnomon.attention import Attention, one_position_each
+from gnomon.attention import Attention, check_one_each
 from gnomon.backends import Backend
 from gnomon.checked import checked
-from gnomon.encoding import Encoding
+from gnomon.encoding import Encoding, Site
 from gnomon.errors import OptionError
+from gnomon.masks import CAUSAL, Mask
 from gnomon.memory import Memory
-from gnomon.pairs import CAUSAL, Mask
 from gnomon.past import NoCache, Past
 from gnomon.plan import Plan
 from gnomon.positions import Positions
@@ -85,7 +85,7 @@ class Transformer(nn.Module):
                 do=f"give one encoding for all layers (gnomon.encodings.create makes one), or a list of {depth}",
             )
         if mask_decoder is not None:
-            _decodes_masks(mask_decoder, mask, width)
+            _check_mask_decoder(mask_decoder, mask, width)
         self.width, self.heads, self.scale_embeddings = width, heads, scale_embeddings
         self.mask_decoder = mask_decoder
         self.embedding = nn.Embedding(vocabulary, width)
@@ -175,7 +175,7 @@ class Transformer(nn.Module):
         self._reads(tokens)
         if pos is None:
             pos = cache.next(tokens.shape[1], tokens.device)
-        one_position_each(pos, tokens)
+        check_one_each(pos, tokens)
         if self.mask_decoder is not None and not isinstance(cache, NoCache):
             raise OptionError(
                 "a mask decoder reads whole texts",
@@ -184,7 +184,7 @@ class Transformer(nn.Module):
             )
         encodings = self.encodings
         for encoding in encodings:
-            encoding.takes(pos)
+            encoding.check_positions(pos)
         x = self.embedding(tokens)
         if self.scale_embeddings:
             x = x * self.width**0.5
@@ -207,9 +207,9 @@ class Transformer(nn.Module):
         return nn.functional.linear(x, self.embedding.weight)
 
 
-def _decodes_masks(encoding: Encoding, mask: Mask, width: int) -> None:
+def _check_mask_decoder(encoding: Encoding, mask: Mask, width: int) -> None:
     """OptionError unless `encoding` adds positions of this width and tokens see what comes after them."""
-    if not isinstance(encoding, Encoding) or encoding.sites != ["embeddings"]:
+    if not isinstance(encoding, Encoding) or encoding.sites != [Site.EMBEDDINGS]:
         raise OptionError(
             "a mask decoder adds positions to what the last layer reads",
             given=repr(encoding),
@@ -217,7 +217,7 @@ def _decodes_masks(encoding: Encoding, mask: Mask, width: int) -> None:
         )
     if mask.causal:
         raise OptionError("a mask decoder belongs to an encoder", given="a causal mask", do="use mask=BIDIRECTIONAL")
-    encoding.fits(width=width)
+    encoding.check_sizes(width=width)
     if type(encoding).draw is not Encoding.draw or type(encoding).auxiliary is not Encoding.auxiliary:
         raise OptionError(
             "a mask decoder has positions that training neither draws nor teaches",

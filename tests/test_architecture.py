@@ -20,6 +20,7 @@ LAYERS = (
     {"checked", "user_code"},
     {"positions"},
     {"pairs"},
+    {"masks", "content"},
     {"encoding"},
     {"encodings", "backends", "past"},
     {"kv_cache", "memory", "plan"},

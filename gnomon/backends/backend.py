@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gnomon.encoding import Encoding
-from gnomon.pairs import Mask
+from gnomon.masks import Mask
 from gnomon.positions import Positions
 
 Raw = tuple[Tensor, Tensor]

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from gnomon.backends.weights import gathered, logits_of
+from gnomon.content import Diagonal
 from gnomon.encoding import Mix
-from gnomon.pairs import Content, Diagonal
+from gnomon.pairs import Content
 
 LEAST = 64
 """Far keys that are worth a call of their own."""

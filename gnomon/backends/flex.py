@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gnomon import pairs
+from gnomon import masks, pairs
 from gnomon.backends.backend import Backend, Raw
 from gnomon.encoding import Encoding, Property
 from gnomon.errors import BackendError
-from gnomon.pairs import Mask, PairFunction
+from gnomon.masks import Mask
+from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
 
 SHORTEST = 16
@@ -67,7 +68,7 @@ class Flex(Backend):
         q_room, k_room = self._room(queries, device), self._room(keys, device)
         if q_room or k_room:
             q_pos, k_pos = q_pos.stretched(queries + q_room), k_pos.stretched(keys + k_room)
-            pair = pairs.both(_within(queries, keys, device), mask.pair(q_pos, k_pos))
+            pair = masks.both(_within(queries, keys, device), mask.pair(q_pos, k_pos))
         bias = None
         if Property.CONTENT_FREE in encoding.properties:
             empty = torch.empty(0, device=device)

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from gnomon.backends.backend import Backend, Raw
 from gnomon.encoding import Encoding, Property
-from gnomon.pairs import Mask, dense
+from gnomon.masks import Mask
+from gnomon.pairs import dense
 from gnomon.positions import Positions
 
 

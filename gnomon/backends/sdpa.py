@@ -13,7 +13,8 @@ from gnomon.backends.backend import Backend, Raw
 from gnomon.backends.tabled import Tabled, tabled
 from gnomon.backends.weights import weighted
 from gnomon.encoding import Encoding, Mix, Property, both_placed
-from gnomon.pairs import Content, Mask, PairFunction, dense
+from gnomon.masks import Mask
+from gnomon.pairs import Content, PairFunction, dense
 from gnomon.positions import Positions
 
 CHUNK = 256

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from gnomon.encoding import Encoding, Property
-from gnomon.pairs import Mask, dense
+from gnomon.masks import Mask
+from gnomon.pairs import dense
 from gnomon.positions import Positions
 
 

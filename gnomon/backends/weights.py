@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor
 
+from gnomon.content import Diagonal, by_diagonal
 from gnomon.encoding import Mix
 from gnomon.errors import OptionError
-from gnomon.pairs import Diagonal, by_diagonal, dense
+from gnomon.pairs import dense
 
 
 def weighted(

@@ -96,7 +96,7 @@ def _time(encodings: "dict[str, Encoding]", shape: Any) -> dict[str, float]:
     import torch
 
     from gnomon.errors import PositionError
-    from gnomon.pairs import CAUSAL
+    from gnomon.masks import CAUSAL
     from gnomon.transformer import Transformer
     from gnomon.user_code import guarded
 

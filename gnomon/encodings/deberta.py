@@ -7,11 +7,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.checked import checked
+from gnomon.content import key_lookup, query_lookup, total
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.encodings.buckets import EDGE, deberta_bucket
 from gnomon.encodings.diagonals import diagonal, diagonals
 from gnomon.errors import OptionError
-from gnomon.pairs import PairFunction, at, key_lookup, query_lookup, total
+from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
 
 Terms = Literal["both", "c2p", "p2c"]

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from gnomon.pairs import Diagonal
+from gnomon.content import Diagonal
 from gnomon.positions import Positions
 
 

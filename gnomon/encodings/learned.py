@@ -143,7 +143,7 @@ class Learned(Encoding):
         return pos.only_placed(torch.einsum("rnam,amw->rnw", hat.to(self.weight.dtype), tables))
 
     def embed(self, x: Float[Tensor, "b n w"], pos: Positions) -> Float[Tensor, "b n w"]:
-        self.takes(pos)
+        self.check_positions(pos)
         table = sum(self._read(place, axis) for axis, place in enumerate(pos.anchored().unbind(-1)))
         return x + pos.only_placed(table).to(x.dtype)
 

@@ -12,7 +12,7 @@ from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.frequencies import angles, block_diagonal
 from gnomon.encodings.rope_definition import axis, frequency, growth, turns
 from gnomon.encodings.rope_scaling import Scaling, Scheme, document_length
-from gnomon.encodings.rotation import Pairing, is_pairing, turn
+from gnomon.encodings.rotation import Pairing, check_pairing, turn
 from gnomon.errors import OptionError, PositionError
 from gnomon.positions import Positions
 
@@ -110,7 +110,7 @@ class Rope(Encoding):
         length: float | None = None,
     ):
         super().__init__()
-        is_pairing(pairing, "rope")
+        check_pairing(pairing, "rope")
         if not 1 < theta < math.inf:
             raise OptionError("rope's base must exceed 1", given=f"theta={theta}", allowed="above 1", do="try 10000")
         if axes < 1 or not 0 < fraction <= 1:
@@ -139,7 +139,7 @@ class Rope(Encoding):
                 given=f"{part // 2} frequencies kept, {axes} axes",
                 allowed="one kept or more, axes=1",
             )
-        self.scaling.fits(rotary // blocks)
+        self.scaling.check_width(rotary // blocks)
         _sections_fit(sections, layout, axes, rotary // 2)
         self.head_dim, self.rotary, self.fraction = head_dim, rotary, fraction
         self.theta, self.pairing = float(theta), pairing
@@ -176,7 +176,7 @@ class Rope(Encoding):
         grown = growth(self.scaling) ** ((placed[0][:, None, :, None] + placed[1][:, None, None, :]) / 2)
         return self.scale(q.shape[-1]) * (turned * grown + dot(q[..., r:], k[..., r:]))
 
-    def continues(self, held: Positions, keys: Positions) -> None:
+    def check_continues(self, held: Positions, keys: Positions) -> None:
         if not self.scaling.measured:
             return
         before, now = (self.scaling.regime(document_length(held, context)) for context in (held, keys))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, difference
 from gnomon.encodings.frequencies import geometric
-from gnomon.encodings.rotation import Pairing, is_pairing, turn
+from gnomon.encodings.rotation import Pairing, check_pairing, turn
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
 
@@ -53,7 +53,7 @@ class RopeMixed(Encoding):
 
     def __init__(self, heads: int, head_dim: int, theta: float = 10.0, pairing: Pairing = "interleaved", axes: int = 1):
         super().__init__()
-        is_pairing(pairing, "rope_mixed")
+        check_pairing(pairing, "rope_mixed")
         if axes not in (1, 2):
             raise OptionError("rope_mixed is for lines and grids", given=f"axes={axes}", allowed="1 or 2")
         if head_dim < 2 * axes or head_dim % (2 * axes):

@@ -123,7 +123,7 @@ class Scaling:
                     do="leave it out, or say which scheme it belongs to",
                 )
 
-    def fits(self, width: int) -> None:
+    def check_width(self, width: int) -> None:
         """OptionError unless the scheme can scale the width / 2 frequencies of one axis."""
         if self.scheme in ("ntk", "dynamic") and width < 4:
             raise OptionError(

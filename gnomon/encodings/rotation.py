@@ -11,7 +11,7 @@ Pairing = Literal["half", "interleaved"]
 """A pair is (x_m, x_{m + r/2}), or (x_2m, x_{2m+1})."""
 
 
-def is_pairing(pairing: str, encoding: str) -> None:
+def check_pairing(pairing: str, encoding: str) -> None:
     """OptionError unless it names a way to pair dimensions."""
     if pairing not in get_args(Pairing):
         raise OptionError(

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.checked import checked
-from gnomon.encoding import SITES, Domain, Encoding, Property, dot
+from gnomon.encoding import Domain, Encoding, Property, Site, dot
 from gnomon.encodings.digit_lessons import (
     Draws,
     contrastive,
@@ -146,7 +146,7 @@ class SeqPE(Encoding):
 
     @property
     def sites(self) -> list[str]:
-        return [SITES["embed" if self.form == "input" else "query"]]
+        return [Site.EMBEDDINGS if self.form == "input" else Site.QUERIES_AND_KEYS]
 
     def layers(self, count: int) -> list[Encoding]:
         """The same reader for all; under `layer`, each with a projection of its own."""
@@ -190,7 +190,7 @@ class SeqPE(Encoding):
     def embed(self, x: Float[Tensor, "b n w"], pos: Positions) -> Float[Tensor, "b n w"]:
         if self.form != "input":
             return x
-        self.takes(pos)
+        self.check_positions(pos)
         e = self.reader(pos.anchored(), torch.promote_types(self.reader.token.dtype, torch.float32))
         return x + pos.only_placed(e).to(x.dtype)
 

@@ -93,7 +93,7 @@ class Sinusoidal(Encoding):
         return pos.only_placed(torch.stack(columns, dim=-1))
 
     def embed(self, x: Float[Tensor, "b n w"], pos: Positions) -> Float[Tensor, "b n w"]:
-        self.takes(pos)
+        self.check_positions(pos)
         return x + pos.only_placed(self.table(pos.anchored())).to(x.dtype)
 
     def table(self, coords: Tensor) -> Tensor:

@@ -5,11 +5,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.checked import checked
+from gnomon.content import matrix, query_lookup
 from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.diagonals import diagonal, diagonals
 from gnomon.encodings.frequencies import angles, geometric
 from gnomon.errors import OptionError
-from gnomon.pairs import PairFunction, at, matrix, query_lookup
+from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
 
 BASE = 10000.0

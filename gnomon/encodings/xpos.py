@@ -9,7 +9,7 @@ from torch import Tensor
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, difference
 from gnomon.encodings.frequencies import angles, block_diagonal, geometric
-from gnomon.encodings.rotation import Pairing, is_pairing, turn
+from gnomon.encodings.rotation import Pairing, check_pairing, turn
 from gnomon.errors import OptionError
 from gnomon.positions import FURTHEST, Positions
 
@@ -66,7 +66,7 @@ class XPos(Encoding):
         longest: int = 4096,
     ):
         super().__init__()
-        is_pairing(pairing, "xpos")
+        check_pairing(pairing, "xpos")
         if head_dim < 2 or head_dim % 2:
             raise OptionError("xpos turns pairs of dimensions", given=f"head_dim={head_dim}", allowed="an even number")
         if not (1 < theta < math.inf and 0 < scale_base < math.inf and 0 < gamma < math.inf):

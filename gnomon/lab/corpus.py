@@ -79,7 +79,7 @@ def pin(experiments: Sequence[Experiment]) -> list[Experiment]:
     """
     corpora = {task: load(task) for task in dict.fromkeys(e.task for e in experiments)}
     for experiment in experiments:
-        fits(corpora[experiment.task], experiment)
+        check_room(corpora[experiment.task], experiment)
     codes = {
         name: user_code.digest(name) if user_code.is_class(name) else None
         for name in dict.fromkeys(e.encoding for e in experiments)
@@ -89,7 +89,7 @@ def pin(experiments: Sequence[Experiment]) -> list[Experiment]:
     ]
 
 
-def fits(corpus: Corpus, experiment: Experiment) -> None:
+def check_room(corpus: Corpus, experiment: Experiment) -> None:
     """DataError unless each part that is used has a document with room for the longest window and its last target."""
     needs = {"train": experiment.training.length, experiment.measure.part: experiment.longest}
     for part, length in needs.items():

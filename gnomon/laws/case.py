@@ -10,7 +10,7 @@ from gnomon.attention import attend
 from gnomon.backends import Backend
 from gnomon.encoding import Encoding, Shape
 from gnomon.kv_cache import Cache, SinkCache
-from gnomon.pairs import Mask
+from gnomon.masks import Mask
 from gnomon.positions import Positions, sequence
 from gnomon.transformer import Transformer
 

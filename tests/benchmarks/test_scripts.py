@@ -52,7 +52,7 @@ def test_positions_lie_in_the_domain(label: str):
     encoding = SUBJECTS[label].build(48, causal=True)
     for even in (True, False):
         pos = places(encoding, 48, even)()
-        encoding.takes(pos)
+        encoding.check_positions(pos)
         assert pos.length == 48 and (pos.step is not None) == even
         assert (pos.coords.diff(dim=1) > 0).all()
 

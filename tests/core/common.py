@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import ENCODINGS, create
-from gnomon.pairs import CAUSAL, Mask
+from gnomon.masks import CAUSAL, Mask
 from gnomon.positions import Positions
 from gnomon.transformer import Transformer
 

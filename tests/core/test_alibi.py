@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from gnomon.attention import attend
 from gnomon.encodings.alibi import Alibi, slopes
 from gnomon.errors import OptionError
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, dense
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
+from gnomon.pairs import dense
 from gnomon.positions import Positions, grid, sequence
 from tests.core.common import HEADS, at, gap, heads, normal
 

@@ -9,7 +9,7 @@ from gnomon.encoding import Shape
 from gnomon.encodings import ENCODINGS, create
 from gnomon.encodings.none import NoPE
 from gnomon.errors import OptionError
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
+from gnomon.masks import BIDIRECTIONAL, CAUSAL, Mask
 from tests.core.common import (
     HEADS,
     WIDTH,

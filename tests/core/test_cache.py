@@ -7,8 +7,8 @@ from gnomon import positions
 from gnomon.attention import Attention
 from gnomon.errors import OptionError, PositionError, UserError
 from gnomon.kv_cache import Cache, SinkCache, WindowCache
+from gnomon.masks import Mask
 from gnomon.memory import Memory
-from gnomon.pairs import Mask
 from tests.core.common import HEADS, WIDTH, at, every_variant, gap, label, make, model, normal, tokens, weigh
 
 TOKENS = 9

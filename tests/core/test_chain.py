@@ -13,7 +13,7 @@ from gnomon.attention import attend
 from gnomon.encodings.chain import Chain
 from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import Cache, SinkCache, WindowCache
-from gnomon.pairs import BIDIRECTIONAL, Mask
+from gnomon.masks import BIDIRECTIONAL, Mask
 from gnomon.positions import Positions
 from tests.core.common import HEADS, at, gap, heads, make, model, tokens, weigh
 

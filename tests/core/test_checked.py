@@ -101,7 +101,7 @@ def test_no_encoding_takes_a_position_that_float64_does_not_count(name, bad):
     encoding = create(name, Shape(width=8, heads=2, head_dim=4))
     pos = positions.Positions(torch.tensor([[[0.0], [bad]]], dtype=torch.float64))
     with pytest.raises(PositionError):
-        encoding.takes(pos)
+        encoding.check_positions(pos)
 
 
 @pytest.mark.parametrize("name", sorted(ENCODINGS))

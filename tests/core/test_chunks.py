@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from gnomon import pairs, positions
+from gnomon import content, positions
 from gnomon.attention import attend
 from gnomon.backends import sdpa
-from gnomon.pairs import Mask
+from gnomon.masks import Mask
 from tests.core.common import anywhere, every_variant, gap, heads, label, make, weigh
 
 N = 11
@@ -26,5 +26,5 @@ def test_chunks_give_what_the_whole_gives(variant, monkeypatch):
             whole = attend(q, k, v, encoding, pos, mask=mask)
             with torch.no_grad(), monkeypatch.context() as patch:
                 patch.setattr(sdpa, "CHUNK", 4)
-                patch.setattr(pairs, "BLOCK", 3)
+                patch.setattr(content, "BLOCK", 3)
                 assert gap(attend(q, k, v, encoding, pos, mask=mask), whole) < 1e-12

@@ -6,7 +6,7 @@ import torch
 from gnomon import positions
 from gnomon.attention import Attention
 from gnomon.kv_cache import Cache
-from gnomon.pairs import BIDIRECTIONAL, Mask
+from gnomon.masks import BIDIRECTIONAL, Mask
 from tests.core.common import HEADS, WIDTH, anywhere, every_variant, gap, label, make, model, normal, tokens, weigh
 
 

@@ -9,7 +9,7 @@ from gnomon.encoding import Shape
 from gnomon.encodings import create
 from gnomon.encodings.rope import Rope
 from gnomon.errors import OptionError
-from gnomon.pairs import BIDIRECTIONAL
+from gnomon.masks import BIDIRECTIONAL
 from tests.core.common import HEAD_DIM, HEADS, KV_HEADS, SHAPE, WIDTH, at, gap, normal
 
 ROTARY = [HEAD_DIM, 4, 2]

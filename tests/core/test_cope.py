@@ -12,7 +12,7 @@ from gnomon.errors import BackendError, OptionError
 from gnomon.kv_cache import Cache
 from gnomon.laws import LAWS, cases, judge
 from gnomon.laws.mutants import cope as mutants
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
+from gnomon.masks import BIDIRECTIONAL, CAUSAL, Mask
 from gnomon.positions import Positions, packed, sequence
 from tests.core.common import HEAD_DIM, HEADS, WIDTH, gap, heads, make, model, normal, tokens, weigh
 

@@ -74,9 +74,9 @@ def test_what_an_encoding_for_a_causal_mask_advises_can_be_done():
     """Under a mask that shows later tokens; `causal=False` is no option of `create`."""
     for name in ("t5", "fire"):
         with pytest.raises(OptionError, match="causal=False") as error:
-            create(name, SHAPE).fits(causal=False)
+            create(name, SHAPE).check_sizes(causal=False)
         assert "Shape(..., causal=False)" in error.value.do
-        create(name, replace(SHAPE, causal=False)).fits(causal=False)
+        create(name, replace(SHAPE, causal=False)).check_sizes(causal=False)
 
 
 def test_options_reach_the_encoding():

@@ -15,7 +15,8 @@ from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import Cache
 from gnomon.lab.build import encoding_parameters
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, dense
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
+from gnomon.pairs import dense
 from gnomon.positions import Positions
 from gnomon.transformer import Transformer
 from tests.core.common import DEPTH, HEAD_DIM, HEADS, SHAPE, WIDTH, at, gap, heads, make, model, normal, tokens, weigh

@@ -5,11 +5,11 @@ import torch
 
 from gnomon.attention import attend
 from gnomon.backends import Flex
-from gnomon.encoding import SITES, Property, Shape
+from gnomon.encoding import Property, Shape, Site
 from gnomon.encodings import ENCODINGS, create
 from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import Cache
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
+from gnomon.masks import BIDIRECTIONAL, CAUSAL, Mask
 from gnomon.positions import Positions, sequence
 from gnomon.transformer import Transformer
 from tests.core.common import (
@@ -127,7 +127,7 @@ def test_a_query_far_from_every_key(variant, dtype, backend):
     if encoding.mix(sequence(1), sequence(1)) is not None:
         pytest.skip("values depend on the pair")
     place = torch.full((1, 1, encoding.domain.axes or 1), min(encoding.domain.highest, 1e7), dtype=torch.float64)
-    if isinstance(backend, Flex) and (dtype != torch.float16 or SITES["bias"] not in encoding.sites):
+    if isinstance(backend, Flex) and (dtype != torch.float16 or Site.LOGITS not in encoding.sites):
         pytest.skip("only what is added to logits can overflow, and flex is slow when it is not compiled")
     if isinstance(backend, Flex) and Property.CONTEXTUAL in encoding.properties:
         pytest.skip("a fused kernel sees one pair at a time")

@@ -6,7 +6,7 @@ import torch
 from gnomon import Shape, attend
 from gnomon.backends import far, sdpa
 from gnomon.encodings import create
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask
+from gnomon.masks import BIDIRECTIONAL, CAUSAL, Mask
 from gnomon.positions import Positions, packed, sequence
 
 N, CLIP = 61, 5

@@ -16,7 +16,7 @@ from gnomon.backends import Flex
 from gnomon.encoding import Property
 from gnomon.encodings import ENCODINGS
 from gnomon.errors import BackendError
-from gnomon.pairs import CAUSAL
+from gnomon.masks import CAUSAL
 from tests.core.common import anywhere, gap, heads, make, weigh
 
 needs_compiler = pytest.mark.skipif(

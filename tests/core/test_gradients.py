@@ -9,7 +9,7 @@ from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.learned import Learned
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.t5 import T5
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.positions import sequence
 from tests.core.common import at, normal, weigh
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnomon.pairs import BLOCK, Diagonal, by_diagonal, dense, key_lookup, matrix, pointwise, query_lookup, total
+from gnomon.content import BLOCK, Diagonal, by_diagonal, key_lookup, matrix, query_lookup, total
+from gnomon.pairs import dense, pointwise
 from tests.core.common import gap, normal
 
 ROWS, HEADS, KV_HEADS, WIDTH = 2, 6, 3, 8

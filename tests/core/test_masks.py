@@ -11,7 +11,8 @@ from gnomon import positions
 from gnomon.attention import attend
 from gnomon.encodings.none import NoPE
 from gnomon.errors import OptionError
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, Mask, dense, placed
+from gnomon.masks import BIDIRECTIONAL, CAUSAL, Mask
+from gnomon.pairs import dense, placed
 from gnomon.positions import Positions
 from tests.core.common import HEAD_DIM, HEADS, anywhere, every_variant, gap, heads, label, make, weigh
 

@@ -5,8 +5,8 @@ import torch
 
 from gnomon import positions
 from gnomon.errors import OptionError
+from gnomon.masks import Mask
 from gnomon.memory import Memory
-from gnomon.pairs import Mask
 from tests.core.common import anywhere, every_variant, gap, label, make, model, tokens
 
 N, SIZE = 12, 5

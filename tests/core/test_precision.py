@@ -12,7 +12,8 @@ from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.encodings.t5 import T5
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, dense
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
+from gnomon.pairs import dense
 from gnomon.positions import Positions, sequence
 from tests.core.common import HEADS, at, every_variant, gap, heads, label, make, normal, only_causal, weigh
 

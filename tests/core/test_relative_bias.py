@@ -8,7 +8,8 @@ from gnomon.encoding import Shape
 from gnomon.encodings import build
 from gnomon.encodings.relative_bias import RelativeBias
 from gnomon.errors import OptionError, PositionError
-from gnomon.pairs import BIDIRECTIONAL, dense
+from gnomon.masks import BIDIRECTIONAL
+from gnomon.pairs import dense
 from gnomon.positions import Positions, grid, sequence
 from tests.core.common import HEADS, at, gap, heads, weigh
 

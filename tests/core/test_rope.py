@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gnomon.attention import Attention, attend
 from gnomon.encodings.rope import Rope
 from gnomon.errors import OptionError
-from gnomon.pairs import BIDIRECTIONAL
+from gnomon.masks import BIDIRECTIONAL
 from gnomon.positions import Positions, sequence
 from tests.core.common import HEAD_DIM, HEADS, KV_HEADS, WIDTH, at, gap, heads, normal, weigh
 

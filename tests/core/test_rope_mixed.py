@@ -9,7 +9,7 @@ from gnomon.attention import attend
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.rope_mixed import RopeMixed
 from gnomon.errors import OptionError, PositionError
-from gnomon.pairs import BIDIRECTIONAL
+from gnomon.masks import BIDIRECTIONAL
 from gnomon.positions import grid, sequence
 from tests.core.common import HEADS, WIDTH, gap, heads, make, model, normal, weigh
 

@@ -13,7 +13,7 @@ from gnomon.encodings import create
 from gnomon.encodings.seqpe import SeqPE
 from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import Cache
-from gnomon.pairs import BIDIRECTIONAL
+from gnomon.masks import BIDIRECTIONAL
 from gnomon.transformer import Transformer
 from tests.core.common import HEAD_DIM, HEADS, WIDTH, at, gap, heads, make, model, normal, tokens, weigh
 from tests.core.seqpe import FORMS, VARIANTS, generator, read, seqpe

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gnomon import positions
-from gnomon.pairs import CAUSAL
+from gnomon.masks import CAUSAL
 from gnomon.positions import Positions
 from gnomon.transformer import Transformer
 from tests.core.common import HEADS, WIDTH, gap, make, model, tokens

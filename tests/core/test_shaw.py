@@ -11,7 +11,8 @@ from gnomon.encodings import build
 from gnomon.encodings.shaw import Shaw
 from gnomon.errors import BackendError, OptionError, PositionError
 from gnomon.kv_cache import Cache
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, dense
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
+from gnomon.pairs import dense
 from gnomon.positions import Positions, grid, packed, sequence
 from tests.core.common import (
     DEPTH,

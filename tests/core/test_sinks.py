@@ -7,7 +7,7 @@ from gnomon.attention import Attention
 from gnomon.encoding import Property
 from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import SinkCache, WindowCache
-from gnomon.pairs import Mask
+from gnomon.masks import Mask
 from gnomon.positions import Positions, grid, padded, sequence
 from tests.core.common import HEADS, WIDTH, every_variant, gap, key_heads, label, make, model, normal, tokens, weigh
 

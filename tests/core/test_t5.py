@@ -9,7 +9,8 @@ from gnomon.attention import attend
 from gnomon.encodings.buckets import EDGE, t5_bucket
 from gnomon.encodings.t5 import T5
 from gnomon.errors import OptionError
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, dense
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
+from gnomon.pairs import dense
 from gnomon.positions import Positions, sequence
 from tests.core.common import HEAD_DIM, HEADS, at, gap, heads, normal, weigh
 

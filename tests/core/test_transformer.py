@@ -7,7 +7,7 @@ from gnomon import positions
 from gnomon.encoding import Property
 from gnomon.encodings import ENCODINGS
 from gnomon.kv_cache import Cache
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.transformer import Transformer
 from tests.core.common import (
     DEPTH,

@@ -8,8 +8,9 @@ from gnomon.attention import attend
 from gnomon.encodings.transformer_xl import TransformerXL
 from gnomon.errors import OptionError
 from gnomon.kv_cache import Cache
+from gnomon.masks import BIDIRECTIONAL, Mask
 from gnomon.memory import Memory
-from gnomon.pairs import BIDIRECTIONAL, Mask, dense
+from gnomon.pairs import dense
 from gnomon.positions import Positions
 from tests.core.common import HEAD_DIM, HEADS, WIDTH, gap, heads, make, model, normal, tokens, weigh
 

@@ -7,7 +7,7 @@ from gnomon import positions
 from gnomon.attention import Attention, attend
 from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import Cache
-from gnomon.pairs import BIDIRECTIONAL
+from gnomon.masks import BIDIRECTIONAL
 from tests.core.common import HEADS, WIDTH, gap, heads, make, normal, weigh
 
 
@@ -77,3 +77,17 @@ def test_a_name_is_no_encoding(call):
     }
     with pytest.raises(OptionError, match=r"encodings\.create"):
         calls[call]()
+
+
+def test_a_causal_module_asks_where_other_tokens_are():
+    """Which of them a query may see does not follow from how many there are."""
+    module = Attention(WIDTH, HEADS, make("none")).double()
+    x, memory = normal(2, 3, WIDTH), normal(2, 7, WIDTH, seed=1)
+    keys = positions.sequence(7)
+    for told in ({}, {"key_pos": keys}, {"pos": keys.tokens(4, 7)}):
+        with pytest.raises(PositionError, match="came first"):
+            module(x, keys=memory, **told)
+    with pytest.raises(PositionError, match="turns of the first keys"):
+        module(x, positions.timed([4.0, 5.0, 6.0]), keys=memory, key_pos=keys)
+    last = module(memory)[:, 4:]
+    assert torch.equal(module(memory[:, 4:], keys.tokens(4, 7), keys=memory, key_pos=keys), last)

@@ -6,7 +6,7 @@ import torch
 from gnomon.attention import Attention, attend
 from gnomon.encodings.xpos import XPos
 from gnomon.errors import OptionError, PositionError
-from gnomon.pairs import BIDIRECTIONAL
+from gnomon.masks import BIDIRECTIONAL
 from gnomon.positions import sequence
 from tests.core.common import HEADS, WIDTH, gap, heads, make
 

@@ -5,7 +5,7 @@ import torch
 
 from gnomon.attention import attend
 from gnomon.encodings.cope import Cope
-from gnomon.pairs import CAUSAL, Mask
+from gnomon.masks import CAUSAL, Mask
 from gnomon.positions import sequence
 from tests.oracles.others import close, copy, normal, require, weigh
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from gnomon.attention import attend
 from gnomon.encodings.buckets import deberta_bucket
 from gnomon.encodings.deberta import Deberta
-from gnomon.pairs import BIDIRECTIONAL
+from gnomon.masks import BIDIRECTIONAL
 from gnomon.positions import Positions, padded, sequence
 from tests.oracles.others import close, copy, normal, theirs, weigh
 

@@ -9,7 +9,8 @@ import torch
 
 from gnomon.attention import attend
 from gnomon.encodings.relative_bias import RelativeBias
-from gnomon.pairs import BIDIRECTIONAL, dense, placed
+from gnomon.masks import BIDIRECTIONAL
+from gnomon.pairs import dense, placed
 from gnomon.positions import Positions, grid
 from tests.oracles.others import close, copy, normal, theirs, weigh
 

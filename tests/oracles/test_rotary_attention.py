@@ -8,7 +8,7 @@ import torch
 
 from gnomon.attention import Attention
 from gnomon.encodings.rope import Rope
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.positions import Positions, padded
 from tests.oracles.others import close, copy, normal, theirs, weigh
 

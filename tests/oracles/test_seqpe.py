@@ -12,7 +12,7 @@ import torch
 from gnomon.attention import attend
 from gnomon.encodings.digit_reader import DigitReader
 from gnomon.encodings.seqpe import SeqPE
-from gnomon.pairs import BIDIRECTIONAL
+from gnomon.masks import BIDIRECTIONAL
 from gnomon.positions import grid
 from tests.core.common import at, gap, heads, normal, weigh
 from tests.oracles.others import theirs

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gnomon.attention import attend
 from gnomon.encodings.shaw import Shaw
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.positions import padded, sequence
 from tests.oracles.others import close, copy, normal, theirs, weigh
 

@@ -8,7 +8,8 @@ from gnomon.encodings.buckets import t5_bucket
 from gnomon.encodings.none import NoPE
 from gnomon.encodings.t5 import T5
 from gnomon.kv_cache import Cache
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL, dense
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
+from gnomon.pairs import dense
 from gnomon.positions import Positions, padded, sequence
 from tests.oracles.others import close, copy, normal, require, theirs, weigh
 

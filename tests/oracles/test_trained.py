@@ -15,7 +15,7 @@ from gnomon.convert import paired, rope_options
 from gnomon.encoding import Shape
 from gnomon.encodings import create
 from gnomon.encodings.rope import Rope
-from gnomon.pairs import CAUSAL
+from gnomon.masks import CAUSAL
 from tests.oracles.others import theirs
 
 llama = theirs("llama")

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from gnomon.attention import Attention, attend
 from gnomon.encodings.transformer_xl import TransformerXL
-from gnomon.pairs import BIDIRECTIONAL, CAUSAL
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.positions import Positions, padded, sequence
 from tests.oracles.others import close, copy, float32_angle, normal, theirs, weigh
 

@@ -2,9 +2,10 @@
 
 from torch import Tensor
 
+from gnomon.content import total
 from gnomon.encodings.deberta import Deberta
 from gnomon.laws.mutant import Mutant
-from gnomon.pairs import PairFunction, total
+from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
 
 

@@ -12,7 +12,7 @@ from gnomon.positions import Positions
 class _Silent(Learned):
     """A position beyond the table is clamped without a word."""
 
-    def takes(self, pos: Positions) -> None:
+    def check_positions(self, pos: Positions) -> None:
         pass
 
     def embed(self, x: Tensor, pos: Positions) -> Tensor:

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from gnomon import pairs
 from gnomon.encodings.rope import Rope
 from gnomon.laws.mutant import Mutant
-from gnomon.pairs import Mask, PairFunction
+from gnomon.masks import Mask, both, window
+from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
 
 
@@ -62,8 +62,8 @@ class _WideWindow(Mask):
         plain = super().pair(q_pos, k_pos)
         if self.window is None:
             return plain
-        within = pairs.window(q_pos, k_pos, self.window + 1)
-        return pairs.both(within, replace(self, window=None).pair(q_pos, k_pos))
+        within = window(q_pos, k_pos, self.window + 1)
+        return both(within, replace(self, window=None).pair(q_pos, k_pos))
 
 
 MUTANTS = [

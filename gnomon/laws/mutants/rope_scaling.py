@@ -51,7 +51,7 @@ class _WholeRow(_Dynamic):
 class _GoesOn(_Dynamic):
     """A cache goes on past the length that its tokens were computed for, keys lowered for the length now."""
 
-    def continues(self, held: Positions, keys: Positions) -> None:
+    def check_continues(self, held: Positions, keys: Positions) -> None:
         return None
 
 
@@ -60,7 +60,7 @@ class _KeepsKeys(_Dynamic):
 
     properties = Rope.properties.fget(Rope(8)) & ~Property.TRANSLATION_INVARIANT
 
-    def continues(self, held: Positions, keys: Positions) -> None:
+    def check_continues(self, held: Positions, keys: Positions) -> None:
         return None
 
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from gnomon.content import key_lookup, query_lookup, total
 from gnomon.encoding import Mix
 from gnomon.encodings import build
 from gnomon.encodings.shaw import Shaw
 from gnomon.laws.case import Case
 from gnomon.laws.mutant import Mutant
-from gnomon.pairs import PairFunction, at, key_lookup, query_lookup, total
+from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 
 from gnomon.attention import Attention
-from gnomon.encoding import SITES, Property
+from gnomon.encoding import Property, Site
 from gnomon.errors import PositionError
 from gnomon.laws.case import KV_HEADS, SHAPE, TOKENS, Case, gap, weigh
 from gnomon.laws.law import Outcome
@@ -39,7 +39,7 @@ def evicted(case: Case) -> Outcome:
     encoding, first, last, errors = case.make(), 2, 3, []
     if not case.causal:
         return Outcome(0.0, reason="without a causal mask, later tokens change earlier ones")
-    if SITES["embed"] in encoding.sites:
+    if Site.EMBEDDINGS in encoding.sites:
         return Outcome(0.0, reason="what is added at the input stays where it was added")
     if encoding.domain.axes not in (None, 1):
         return Outcome(0.0, reason="places in a cache are on one axis")

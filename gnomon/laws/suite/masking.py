@@ -8,7 +8,8 @@ from gnomon.attention import attend
 from gnomon.encoding import Property
 from gnomon.laws.case import ROWS, TOKENS, Case, gap
 from gnomon.laws.law import EXACT, Outcome
-from gnomon.pairs import Mask, PairFunction
+from gnomon.masks import Mask
+from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gnomon.attention import attend
-from gnomon.encoding import Encoding, Property
+from gnomon.encoding import Encoding, Property, Site
 from gnomon.errors import PositionError
 from gnomon.laws.case import ROWS, SHAPE, TOKENS, Case, gap
 from gnomon.laws.law import Outcome
@@ -33,7 +33,7 @@ def placeless(case: Case) -> Outcome:
 
 def matters(case: Case) -> Outcome:
     """Putting every token at the same position changes the logits of a cached step."""
-    if not set(case.make().sites) - {"scale"}:
+    if not set(case.make().sites) - {Site.SCALE}:
         return Outcome(0.0, reason="it acts nowhere")
     if Property.CONTEXTUAL in case.make().properties:
         return Outcome(0.0, reason="it counts tokens by their content")

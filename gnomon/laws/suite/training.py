@@ -20,7 +20,7 @@ def training(case: Case) -> Outcome:
             torch.manual_seed(salt + 1)
             again, loss_again = _step(case, salt)
         try:
-            encoding.takes(pos)
+            encoding.check_positions(pos)
         except PositionError:
             return Outcome(float("inf"))
         finite = bool(torch.isfinite(loss))
