@@ -1,16 +1,19 @@
 """From other people's checkpoints to rope: rows of projections from one pairing to the other, and rotary settings."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
+from gnomon.checked import checked
 from gnomon.encodings.rotation import Pairing, check_pairing
 from gnomon.errors import OptionError, unknown
 from gnomon.model_types import HALVES, NEIGHBOURS, SWITCHED
+from gnomon.typed import typed
 
 
+@checked
 def paired(rows: Tensor, head_dim: int, to: Pairing, *, rotary: int | None = None) -> Tensor:
     """The same projection for the other pairing of dimensions: its output under rope is what it was.
 
@@ -44,7 +47,8 @@ SCHEMES = {"default": None, "su": "longrope", "mrope": None} | {
 }
 """What a `rope_type` is called here, those of older checkpoints too."""
 
-READ: dict[str, tuple[str, ...]] = {
+READ: dict[str | None, tuple[str, ...]] = {
+    None: (),
     "linear": ("factor",),
     "ntk": ("factor",),
     "dynamic": ("factor",),
@@ -61,9 +65,20 @@ ELSEWHERE = (
 )  # fmt: skip
 """Parameters that every scheme may have, read in their own places."""
 
+BESIDE_ALPHA = ("alpha", "factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim")
+"""What checkpoints of HunYuan have, whose code reads `alpha` where it is not 0 and none of the others."""
 
+
+@runtime_checkable
+class Config(Protocol):
+    """A config of transformers, or whatever else says the same of itself as a dict."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+@checked
 def rope_options(
-    config: Mapping[str, Any] | Any, *, layer_type: str | None = None, pairing: Pairing | None = None
+    config: Mapping[str, Any] | Config, *, layer_type: str | None = None, pairing: Pairing | None = None
 ) -> dict[str, Any]:
     """The options of `encodings.create("rope", shape, **options)` that a transformers config asks for.
 
@@ -79,6 +94,7 @@ def rope_options(
     parameters = _of_layer(config, layer_type)
     kind = parameters.get("rope_type", parameters.get("type", "default"))
     scheme = _scheme(kind, parameters)
+    _check_names(kind, scheme, parameters)
     options: dict[str, Any] = {"theta": _theta(config, parameters, layer_type)}
     if _pairing(config, pairing) == "interleaved":
         options["pairing"] = "interleaved"
@@ -117,7 +133,8 @@ def _pairing(config: Mapping[str, Any], pairing: Pairing | None) -> Pairing:
 
 def _of_layer(config: Mapping[str, Any], layer_type: str | None) -> Mapping[str, Any]:
     """The parameters of one type of layer."""
-    found = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    name = "rope_parameters" if config.get("rope_parameters") else "rope_scaling"
+    found = typed(config.get(name) or {}, Mapping[str, Any], f"config, {name}")
     nested = {name: inner for name, inner in found.items() if isinstance(inner, Mapping) or inner is None}
     types = {name: inner for name, inner in nested.items() if isinstance(inner, Mapping)}
     if not types:
@@ -154,7 +171,7 @@ BASES = ("rope_theta", "global_rope_theta", "rotary_emb_base")
 def _theta(config: Mapping[str, Any], parameters: Mapping[str, Any], layer_type: str | None) -> float:
     names = LOCAL if layer_type == "sliding_attention" and any(name in config for name in LOCAL) else BASES
     found = [parameters.get("rope_theta"), *(config.get(name) for name in names)]
-    return float(next((theta for theta in found if theta is not None), 10000.0))
+    return _number(next((theta for theta in found if theta is not None), 10000.0), "the base of rotary positions")
 
 
 def _fraction(config: Mapping[str, Any], parameters: Mapping[str, Any]) -> float:
@@ -162,7 +179,7 @@ def _fraction(config: Mapping[str, Any], parameters: Mapping[str, Any]) -> float
     found = [parameters.get("partial_rotary_factor"), *(config.get(name) for name in names)]
     said = next((fraction for fraction in found if fraction is not None), None)
     if said is not None or config.get("rotary_dim") is None:
-        return 1.0 if said is None else float(said)
+        return 1.0 if said is None else _number(said, "the rotated fraction")
     width, heads = (
         config.get("hidden_size", config.get("n_embd")),
         config.get("num_attention_heads", config.get("n_head")),
@@ -174,7 +191,7 @@ def _fraction(config: Mapping[str, Any], parameters: Mapping[str, Any]) -> float
             given=f"rotary_dim={config['rotary_dim']} and no head_dim",
             do="add head_dim, or hidden_size and num_attention_heads",
         )
-    return config["rotary_dim"] / head_dim
+    return _number(config["rotary_dim"], "rotary_dim") / head_dim
 
 
 def _scheme(kind: str, parameters: Mapping[str, Any]) -> str | None:
@@ -189,24 +206,33 @@ def _scheme(kind: str, parameters: Mapping[str, Any]) -> str | None:
             given="rope_type 'axial'",
             do="build it yourself: create('rope', shape, axes=2, theta=..., pairing=...)",
         )
-    if kind not in SCHEMES:
+    if not isinstance(kind, str) or kind not in SCHEMES:
         raise unknown("rope_type", str(kind), SCHEMES)
     return SCHEMES[kind]
 
 
-def _scaling(config: Mapping[str, Any], parameters: Mapping[str, Any], scheme: str) -> dict[str, Any]:
-    """The options of one scheme; a parameter that it does not know is an error, not a thing to overlook."""
-    if scheme == "ntk" and parameters.get("alpha"):
-        return {"factor": float(parameters["alpha"])}
+def _check_names(kind: str, scheme: str | None, parameters: Mapping[str, Any]) -> None:
+    """OptionError for a parameter that the scheme does not know: it is not overlooked."""
+    allowed = (
+        *READ[scheme],
+        *(BESIDE_ALPHA if "alpha" in parameters and scheme in ("ntk", "dynamic") else ()),
+        *ELSEWHERE,
+    )
     for name in parameters:
-        if name not in READ[scheme] and name not in ELSEWHERE:
-            raise unknown(f"parameter of {scheme}", name, (*READ[scheme], *ELSEWHERE))
+        if name not in allowed:
+            raise unknown(f"parameter of rope_type {kind!r}", str(name), allowed)
+
+
+def _scaling(config: Mapping[str, Any], parameters: Mapping[str, Any], scheme: str) -> dict[str, Any]:
+    """The options of one scheme."""
+    if scheme == "ntk" and parameters.get("alpha"):
+        return {"factor": _number(parameters["alpha"], "alpha")}
     # As transformers reads them, None says nothing, and neither does 0 where a number multiplies.
     said = {name: parameters[name] for name in READ[scheme] if parameters.get(name) is not None}
     options = {name: value for name, value in said.items() if value or name in ("truncate", "attention_factor")}
     for name in ("short_factor", "long_factor"):
         if name in options:
-            options[name] = tuple(map(float, options[name]))
+            options[name] = typed(options[name], tuple[float, ...], f"config, {name}")
     longest = config.get("max_position_embeddings")
     if scheme == "dynamic":
         options["original_length"] = _known(longest, "max_position_embeddings", scheme)
@@ -227,4 +253,8 @@ def _known(value: float | None, name: str, scheme: str) -> float:
             given=f"a config without {name}",
             do="add it to the config: the length before extension, which max_position_embeddings may or may not be",
         )
-    return float(value)
+    return _number(value, name)
+
+
+def _number(value: Any, name: str) -> float:
+    return typed(value, float, f"config, {name}")

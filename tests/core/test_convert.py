@@ -100,6 +100,11 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
             {"theta": 1e4, "scaling": "ntk", "factor": 1000.0},
         ),
         (
+            {"rope_scaling": {"type": "dynamic", "alpha": 0, "factor": 2.0, "mscale": 1.0},
+             "max_position_embeddings": 512},
+            {"theta": 1e4, "scaling": "dynamic", "factor": 2.0, "original_length": 512.0},
+        ),
+        (
             {"rope_scaling": {"type": "su", "short_factor": [1, 1, 2, 2], "long_factor": [1, 2, 3, 4]},
              "max_position_embeddings": 256, "original_max_position_embeddings": 64},
             {"theta": 1e4, "scaling": "longrope", "short_factor": (1.0, 1.0, 2.0, 2.0),
@@ -209,6 +214,15 @@ def test_older_configs_with_a_base_for_windows():
         ({"rope_scaling": {"type": "dynamic", "factor": 4.0}}, "max_position_embeddings"),
         ({"rope_scaling": YARN | {"beta_fst": 30}}, "did you mean 'beta_fast'"),
         ({"rope_scaling": {"type": "linear", "factor": 4.0, "attention_factor": 2.0}}, "attention_factor"),
+        ({"rope_scaling": {"type": "default", "factor": 8.0}}, "factor"),
+        ({"rope_parameters": {"rope_type": "default", "rope_thetta": 1e6}}, "did you mean 'rope_theta'"),
+        ({"rope_scaling": {"type": "mrope", "mrope_secton": [2, 1, 1]}}, "did you mean 'mrope_section'"),
+        ({"rope_scaling": {"type": "dynamic", "alpha": 1000.0, "fctor": 1.0}}, "did you mean 'factor'"),
+        ({"rope_scaling": {"type": "ntk", "factor": 2.0, "beta_fast": 32}}, "beta_fast"),
+        ({"rope_scaling": {"rope_type": None}}, "rope_type"),
+        ({"rope_scaling": {"rope_type": ["yarn"]}}, "rope_type"),
+        ({"rope_scaling": "yarn"}, "rope_scaling"),
+        ({"rope_theta": "much"}, "base"),
         ({"rotary_dim": 4}, "head_dim"),
     ],
     ids=str,
@@ -233,3 +247,14 @@ def test_a_fraction_is_not_ignored_without_scaling():
         create("rope", Shape(WIDTH, HEADS, HEAD_DIM), **rope_options(c, pairing="half")) for c in (config, scaled)
     )
     assert plain.rotary == linear.rotary == 4
+
+
+@pytest.mark.parametrize("config", [None, 5, "llama", object()], ids=repr)
+def test_what_is_no_config(config):
+    with pytest.raises(OptionError, match="rope_options, config"):
+        rope_options(config, pairing="half")
+
+
+def test_rows_that_are_no_tensor():
+    with pytest.raises(OptionError, match="paired, rows"):
+        paired(None, 8, to="half")
