@@ -1,5 +1,7 @@
 """A learned relative bias: one number for each clipped difference of place and each head, on a line or on a grid."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -17,19 +19,21 @@ class RelativeBias(Encoding):
 
     logit_ij = <q_i, k_j> / sqrt(d) + B[h, clip(p_i - p_j)]
 
-    On a grid (`axes=2`) p is (row, column), and B has an entry for each difference of rows, clipped at R = `rows`,
-    with each difference of columns, clipped at C = `columns`; a window of H x W patches has R = H - 1, C = W - 1, and
-    nothing is clipped. On a line B has an entry for each difference, clipped at `clip`; so are R and C where neither
-    is given. Swin and BEiT fail outside their window; here what is farther away reads the last row or column.
+    On a grid p is (row, column), and B has an entry for each difference of rows with each difference of columns.
+    `window=(rows, columns)` is the grid that is told apart in full: `window=(7, 7)` is Swin's window of 7 x 7 patches,
+    whose rows and columns differ by 6 at most, so that B has 13 x 13 entries. Without a window, on a line or on a grid
+    (`axes=2`), differences are clipped at `clip`, 16 unless it is given. Swin and BEiT fail outside their window; here
+    what is farther away reads the last row or column.
 
-    Shapes: B `[h, 2 clip + 1]`, or `[h, (2R + 1)(2C + 1)]` with rows before columns, the most negative differences
-    first: the transpose of Swin's `relative_position_bias_table`. Initialised N(0, 0.02) as in Swin.
+    Shapes: B `[h, 2 clip + 1]`, or `[h, (2 rows - 1) (2 columns - 1)]` with rows before columns, the most negative
+    differences first: the transpose of Swin's `relative_position_bias_table`. Initialised N(0, 0.02) as in Swin.
     Positions: whole numbers of any size on one axis or two; a token without a place (a class token) has no bias, where
     BEiT has three numbers of its own. Shared by all layers, as `use_shared_relative_position_bias` does in BEiT; with
     `per_layer` each layer has a table of its own, as in Swin.
-    Cost: (2R + 1)(2C + 1) h parameters; a gather for each pair, once per forward pass.
-    Errors: OptionError for `rows` or `columns` on a line, or one without the other; PositionError between whole numbers
-    or for other axes.
+    Cost: (2 rows - 1) (2 columns - 1) h parameters; a gather for each difference where positions are evenly spaced, for
+    each pair elsewhere.
+    Errors: OptionError for a window on a line, or one beside `clip`; PositionError between whole numbers or for other
+    axes.
     Use: on image windows of one size, or short lines: one number for each difference of row and column.
     Fails: differences that training never had share the number of the last row or column; other window sizes need
     the table resized.
@@ -47,47 +51,43 @@ class RelativeBias(Encoding):
   archivePrefix = {arXiv}
 }"""
 
-    variants = ({"clip": 4, "per_layer": True}, {"axes": 2, "clip": 3}, {"axes": 2, "rows": 2, "columns": 5})
+    variants = ({"clip": 4, "per_layer": True}, {"axes": 2, "clip": 3}, {"window": (3, 6)})
     properties = Property.TRANSLATION_INVARIANT | Property.CACHEABLE | Property.CONTENT_FREE
     beyond_domain = "give whole positions (count in a smaller unit), or choose a continuous encoding: rope, alibi"
 
     def __init__(
         self,
         heads: int,
-        axes: int = 1,
-        clip: int = 16,
-        rows: int | None = None,
-        columns: int | None = None,
+        axes: int | None = None,
+        clip: int | None = None,
+        window: tuple[int, int] | None = None,
         per_layer: bool = False,
     ):
         super().__init__()
-        if axes not in (1, 2):
-            raise OptionError("a relative bias lies on a line or a grid", given=f"axes={axes}", allowed="1, 2")
-        if axes == 1 and (rows, columns) != (None, None):
+        on_a_grid = window is not None
+        axes = axes if axes is not None else 2 if on_a_grid else 1
+        if axes not in (1, 2) or (on_a_grid and axes == 1):
             raise OptionError(
-                "a line has no rows and columns",
-                given=f"axes=1, rows={rows}, columns={columns}",
-                do="give clip=16 for a line, or axes=2 for a grid",
+                "a window is rows and columns of a grid" if on_a_grid else "a relative bias lies on a line or a grid",
+                given=f"axes={axes}" + f", window={window}" * on_a_grid,
+                allowed="2" if on_a_grid else "1, 2",
+                do="give window=(7, 7) alone for 7 x 7 patches, or clip=16 for a line",
             )
-        if (rows is None) != (columns is None):
+        if on_a_grid and clip is not None:
             raise OptionError(
-                "a grid has rows and columns: say both, or neither",
-                given=f"rows={rows}, columns={columns}",
-                allowed=f"both, or clip={clip} for either",
-                do=f"give rows=H - 1, columns=W - 1 for H x W patches, or clip={rows or columns or clip} alone",
+                "a window says which differences are told apart, and so does clip",
+                given=f"window={window}, clip={clip}",
+                do="give one of the two",
             )
-        limits = (clip,) if axes == 1 else (clip, clip) if rows is None else (rows, columns)
+        limits = tuple(size - 1 for size in window) if on_a_grid else (16 if clip is None else clip,) * axes
         if min(limits) < 0 or not max(limits):
             raise OptionError(
                 "a relative bias tells differences apart up to a limit",
-                given=f"clip={clip}" if axes == 1 else f"rows={limits[0]}, columns={limits[1]}",
-                allowed="0 or more, and one of them 1 or more",
+                given=f"window={window}" if on_a_grid else f"clip={clip}",
+                allowed="window=(rows, columns), 1 or more each and not 1 x 1" if on_a_grid else "1 or more",
             )
         self.heads, self.axes, self.limits, self.per_layer = heads, axes, limits, per_layer
-        entries = 1
-        for limit in limits:
-            entries *= 2 * limit + 1
-        self.weight = nn.Parameter(torch.empty(heads, entries))
+        self.weight = nn.Parameter(torch.empty(heads, math.prod(2 * limit + 1 for limit in limits)))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -37,7 +37,7 @@ def test_on_a_line_the_difference_is_query_minus_key_clipped():
 def test_on_a_grid_every_difference_has_its_entry(rows, columns):
     """Rows before columns, by hand; each entry of the window's table is read, and none by two differences."""
     pos = grid(rows, columns)
-    table = entries(pos, pos, axes=2, rows=rows - 1, columns=columns - 1)
+    table = entries(pos, pos, window=(rows, columns))
     places = [(y, x) for y in range(rows) for x in range(columns)]
     for i, (y, x) in enumerate(places):
         for j, (v, u) in enumerate(places):
@@ -49,12 +49,12 @@ def test_beyond_the_table_the_last_row_and_column_are_read():
     q_pos = Positions(torch.tensor([[[0.0, 0.0]]], dtype=torch.float64))
     k_pos = Positions(torch.tensor([[[-9.0, 1.0], [1.0, -90.0], [40.0, 40.0], [0.0, 2.0]]], dtype=torch.float64))
     # Differences (1, -1), (-1, 2), (-1, -2), (0, -2) of a table of 3 x 5.
-    assert entries(q_pos, k_pos, axes=2, rows=1, columns=2).tolist() == [[11, 4, 0, 5]]
+    assert entries(q_pos, k_pos, window=(2, 3)).tolist() == [[11, 4, 0, 5]]
 
 
 @pytest.mark.parametrize("backend", ["reference", "sdpa"])
 def test_tokens_without_a_place_have_no_bias(backend):
-    encoding = weigh(build(RelativeBias, Shape(48, 6, 8), axes=2, rows=1, columns=2).double())
+    encoding = weigh(build(RelativeBias, Shape(48, 6, 8), window=(2, 3)).double())
     pos, v = grid(2, 3, prefix=2), torch.eye(8, dtype=torch.float64).expand(1, 3, 8, 8)
     q, k, _ = heads(8, rows=1)
     weights = attend(0 * q, k, v, encoding, pos, mask=BIDIRECTIONAL, backend=backend)[0]
@@ -75,8 +75,9 @@ def test_even_positions_by_a_table_of_differences(start, step):
 
 def test_sizes():
     assert RelativeBias(6).weight.shape == (6, 33)
-    assert RelativeBias(6, axes=2, rows=2, columns=5).weight.shape == (6, 5 * 11)
-    assert RelativeBias(6, axes=2, rows=3, columns=0).weight.shape == (6, 7)
+    assert RelativeBias(6, window=(3, 6)).weight.shape == (6, 5 * 11)
+    assert RelativeBias(6, axes=2, window=(4, 1)).weight.shape == (6, 7)
+    assert RelativeBias(6, window=(7, 7)).weight.shape == (6, 169), "Swin's window"
     assert RelativeBias(6, axes=2, clip=3).weight.shape == (6, 49)
 
 
@@ -90,18 +91,11 @@ def test_positions_that_it_does_not_take():
 
 @pytest.mark.parametrize(
     "options",
-    [dict(axes=3), dict(axes=0), dict(rows=3), dict(columns=3), dict(clip=0), dict(clip=-2),
-     dict(axes=2, rows=-1, columns=2), dict(axes=2, rows=0, columns=0), dict(axes=2, rows=3), dict(axes=2, columns=3)],
+    [dict(axes=3), dict(axes=0), dict(clip=0), dict(clip=-2), dict(axes=1, window=(3, 3)), dict(axes=3, window=(3, 3)),
+     dict(window=(0, 2)), dict(window=(1, 1)), dict(window=(3, 3), clip=2), dict(window=3), dict(window=(3, 3, 3))],
     ids=str,
 )  # fmt: skip
 def test_options_that_make_no_sense(options):
     with pytest.raises(OptionError) as error:
         RelativeBias(6, **options)
     assert error.value.given is not None
-
-
-def test_rows_without_columns_are_no_grid():
-    """A window of 4 x 4 patches is not one of 4 rows and 17 columns."""
-    with pytest.raises(OptionError, match="both, or neither") as error:
-        RelativeBias(6, axes=2, rows=3)
-    assert "rows=3, columns=None" in error.value.given and "clip=3" in error.value.do

@@ -17,12 +17,12 @@ from tests.oracles.others import close, copy, normal, theirs, weigh
 swin, beit = theirs("swin"), theirs("beit")
 
 HEADS = 3
-WINDOWS = [(2, 3), (3, 5), (4, 2), (4, 4)]
+WINDOWS = [(2, 3), (3, 5), (4, 2), (4, 4), (7, 7)]
 
 
 def ours(rows: int, columns: int, table: torch.Tensor) -> RelativeBias:
     """The encoding for a window, with their table `[entries, h]`."""
-    encoding = RelativeBias(HEADS, axes=2, rows=rows - 1, columns=columns - 1).double()
+    encoding = RelativeBias(HEADS, window=(rows, columns)).double()
     copy({encoding.weight: table.T})
     return encoding
 

@@ -58,7 +58,7 @@ class _Float32Positions(RelativeBias):
 
 
 def _on_a_grid(name: str, kind: type[RelativeBias], *kills: str) -> Mutant:
-    case = Case(name, lambda shape: build(kind, shape, axes=2, rows=2, columns=5))
+    case = Case(name, lambda shape: build(kind, shape, window=(3, 6)))
     return Mutant(name, case, frozenset(kills))
 
 
