@@ -1,7 +1,8 @@
 """A page for each encoding from its docstring: `python -m tests.pages [STORE]` writes docs/encodings/.
 
-The text is a function of the code, and a test holds it there. The figures are drawn from the trained encodings of STORE
-where it has them (`gnomon compare` fills one), else from initial values; their captions say which.
+The text is a function of the code, and a test holds it there. With STORE all figures are drawn again, from the trained
+encodings that it has (`gnomon compare` fills one); without it those that are missing, from initial values. Their
+captions say which.
 """
 
 import inspect
@@ -15,8 +16,16 @@ from gnomon.encodings import ENCODINGS, build, options_of
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "encodings"
 SHAPE = Shape(width=128, heads=4, head_dim=32, depth=2, causal=True)
-LABELS = ("Shapes", "Positions", "Precision", "Cost", "Differs from the paper", "Errors", "Use", "Fails", "Source")
-FACTS = ("Positions", "Shapes", "Precision", "Cost", "Errors")
+FACTS = (
+    "Positions", "Axes", "Range", "Shapes", "Initial values", "Precision", "Scaling", "Length", "Gradients", "Cost",
+    "Errors",
+)  # fmt: skip
+LABELS = (*FACTS, "Differs", "Use", "Fails", "Source")
+"""What a part of a docstring may begin with."""
+REQUIRED = ("Positions", "Cost", "Use", "Fails", "Source")
+"""What every docstring has."""
+LABEL = re.compile(r"(?m)(?:^|(?<=[.!?] ))([A-Z][a-z]+(?: [a-z]+){0,2}):\s")
+"""A label, known or not: at most three words before a colon where a line or a sentence begins."""
 HEADINGS = {"Use": "When to use it", "Fails": "How it fails"}
 LONGEST = 385
 
@@ -41,22 +50,29 @@ def page(name: str, kind: type[Encoding]) -> str:
         *(f"## {HEADINGS[label]}\n\n{told[label]}\n" for label in ("Use", "Fails") if label in told),
         "## Facts\n\n" + "".join(f"- **{fact}**: {value}\n" for fact, value in facts.items()),
         _options(kind),
-        f"## Where it differs from the paper\n\n{told['Differs from the paper']}\n"
-        if "Differs from the paper" in told
-        else "",
+        f"## Where it differs from the paper or other code\n\n{told['Differs']}\n" if "Differs" in told else "",
         f"## Source\n\n{told.get('Source', '')}\n\n```bibtex\n{kind.bibtex.strip()}\n```\n" if kind.bibtex else "",
     ]
     return "\n".join(part for part in parts if part)
 
 
 def sections(kind: type[Encoding]) -> dict[str, str]:
-    """A docstring taken apart: its sentence, its formula, what follows, and the parts that begin with a label."""
+    """A docstring taken apart: its sentence, its formula, what follows, and the parts that begin with a label.
+
+    Labels that are not known are told as well: nothing is taken for the end of the part before.
+    """
     blocks = re.split(r"\n\s*\n", inspect.cleandoc(kind.__doc__ or ""))
     sentence, formula, rest = " ".join(blocks[0].split()), blocks[1] if len(blocks) > 1 else "", blocks[2:]
-    text = "\n\n".join(" ".join(block.split()) for block in rest)
-    parts = re.split(rf"(?:^|(?<=\s))({'|'.join(LABELS)}): ", text)
-    told = {label: body.strip() for label, body in zip(parts[1::2], parts[2::2], strict=True)}
-    return {"sentence": sentence, "formula": formula, "body": parts[0].strip(), **told}
+    body, *parts = LABEL.split("\n\n".join(rest))
+    labels, bodies = parts[::2], map(_joined, parts[1::2])
+    if len({*labels}) < len(labels):
+        raise ValueError(f"{kind.__name__} has a label twice: {', '.join(labels)}")
+    return {"sentence": sentence, "formula": formula, "body": _joined(body), **dict(zip(labels, bodies, strict=True))}
+
+
+def _joined(text: str) -> str:
+    """Each paragraph on one line."""
+    return "\n\n".join(" ".join(block.split()) for block in re.split(r"\n\s*\n", text.strip()))
 
 
 def index() -> str:
@@ -85,7 +101,7 @@ def _options(kind: type[Encoding]) -> str:
 
 
 def draw(store: Path | None) -> None:
-    """Write the figures."""
+    """Write the figures: all of them, or without a store those that are missing."""
     import vl_convert
 
     from gnomon.commands.portraits import portraits
@@ -96,6 +112,8 @@ def draw(store: Path | None) -> None:
 
     trained = {} if store is None else portraits(Store(store), Store(store).records())
     for order, (name, kind) in enumerate(ENCODINGS.items()):
+        if store is None and figure_of(name):
+            continue
         drawn, when = trained.get(name), "after `gnomon compare`"
         if drawn is None:
             drawn, when = portrait(build(kind, SHAPE).double(), SHAPE, LONGEST), "at initial values"

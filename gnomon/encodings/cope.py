@@ -30,7 +30,7 @@ class Cope(Encoding):
     on the keys between, so it declares CONTEXTUAL and runs on the reference backend; its keys are kept as projected,
     and decoding with a cache is exact.
     Gradients: p_ij moves only through r, so a whole p_ij (and one beyond M - 1) carries none to the gates.
-    Where it differs: without a causal mask, of which the paper says nothing, the tokens between i and j are counted on
+    Differs: without a causal mask, of which the paper says nothing, the tokens between i and j are counted on
     either side, both ends included; the sum then tells how far, and not on which side.
     Errors: OptionError for an empty table.
     Use: where the thing to count is not tokens but what they contain: sentences, list items, repeated marks.

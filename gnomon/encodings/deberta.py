@@ -49,11 +49,11 @@ class Deberta(Encoding):
     every released model does; the paper writes p_j - p_i in the last. Beyond the span a distance has the outermost row:
     0 in the future, 2 s - 1 in the past, which distances s - 1 and s share.
 
-    The released versions: 1 is the default; 2 and 3 are `buckets=256, norm=True, shared=True`: a LayerNorm of P, and no
-    projections but those of the layer's queries and keys, which `Attention` hands over; they stay parameters of the
+    Of the released versions 1 is the default; 2 and 3 are `buckets=256, norm=True, shared=True`: a LayerNorm of P, and
+    no projections but those of the layer's queries and keys, which `Attention` hands over; they stay parameters of the
     layer, so K and Q are there only until then, as for `attend`, unless `serves` is given a model's. To load weights
     of a layer without sharing, give them to `position_query` and `position_key`. Absolute positions at the last layer,
-    the enhanced mask decoder: `Transformer(mask_decoder=...)`.
+    the enhanced mask decoder, are `Transformer(mask_decoder=...)`.
 
     Shapes: P `[2 s, w]`, N(0, 0.02), one for all layers; Q and K `[h d, w]` in each layer, drawn as the model's other
     projections are: N(0, 1 / w); Q has a bias, initially 0 (K's would add the same to all logits of a query).

@@ -29,9 +29,9 @@ class Fire(Encoding):
     Shapes: hidden `[m, 1]` and `[m]`, out `[h, m]` and `[h]`, initialised as torch's Linear, c = 0.1 and mu = 1 as
     released, L_0 = `start` = 512. Positions: real numbers on one axis, negative ones too. Each layer has a network of
     its own; not `per_layer` they share one, the paper's FIRE-S.
-    Cost: m (h + 2) + h + 2 parameters a layer; m h multiplications for each pair and layer, once per forward pass
-    if they share it; m numbers for each pair are kept for gradients.
-    Where it differs: psi and the ratio are formed in float64. Without a causal mask the paper says nothing; there the
+    Cost: m (h + 2) + h + 2 parameters a layer; m h multiplications for each pair and layer, or once for all layers that
+    share the network where there are few pairs or gradients; m numbers for each pair are kept for gradients.
+    Differs: psi and the ratio are formed in float64. Without a causal mask the paper says nothing; there the
     normaliser is max(p_i, p_j, |mu| L_0), the later of both ends, with which the ratio stays in [0, 1] and the bias
     symmetric.
     Errors: OptionError for a network without units, or a start that is not positive.

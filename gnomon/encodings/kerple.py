@@ -33,8 +33,9 @@ class Kerple(Encoding):
 
     Shapes: a and p `[h]`, both positive, drawn from U(0, 1) and U(0, 2) as released. Positions: any real numbers on any
     number of axes; a token without a place has no penalty. Shared by all layers, as released, unless `per_layer`.
-    Cost: 2 h parameters; a logarithm or a power for each pair, in float64, once per forward pass.
-    Where it differs: the released code clamps the parameters themselves at each forward, to 0.01 and above (and p of
+    Cost: 2 h parameters; a logarithm or a power, in float64, for each difference where positions are evenly spaced, for
+    each pair elsewhere.
+    Differs: the released code clamps the parameters themselves at each forward, to 0.01 and above (and p of
     `power` to 2): a write that a compiled or a sharded model cannot make, and no gradient comes back from the bound.
     Here what is stored is real: a = 0.01 + softplus(raw_a), p likewise, and p = 2 sigmoid(raw_p) under `power`, which
     takes a value to either end smoothly. `assign` stores released numbers; one at a bound is stored 1e-4 inside it

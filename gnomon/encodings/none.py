@@ -13,7 +13,7 @@ class NoPE(Encoding):
     Under a causal mask a model of two layers or more can still count the tokens it sees; without a mask it treats its
     input as a set: outputs are permuted as inputs are.
 
-    Positions: any, ignored. Cost: none. Parameters: none.
+    Positions: any, ignored. Cost: none.
     Use: with a causal mask, where length matters more than exact distance, or in some layers among others that have
     positions.
     Fails: without a mask it cannot tell any order from another; with one, a single layer sees the past as a bag of

@@ -24,9 +24,9 @@ class Sandwich(Encoding):
     a logarithm does and wavers far off; it is 0 at distance 0 and nowhere above, which keeps it safe in 16 bits.
     Without a causal mask it is the same: the cosine is even.
 
-    Shapes: no tables. Positions: any real numbers on one axis. Cost: no parameters; w/2 sines for each pair, once per
-    forward pass (2n - 1 rows of them where positions are evenly spaced under the plain causal mask).
-    Where it differs: frequencies begin at n = 1, as in the paper and in NeMo; a sinusoidal encoding begins at n = 0,
+    Shapes: no tables. Positions: any real numbers on one axis. Cost: no parameters; w/2 sines for each difference
+    where positions are evenly spaced (i + j - 1 of them, once per forward pass), for each pair elsewhere.
+    Differs: frequencies begin at n = 1, as in the paper and in NeMo; a sinusoidal encoding begins at n = 0,
     which `first=0` gives. The paper adds no constant; like NeMo we take w/2 off, which no softmax sees.
     Errors: OptionError for a size that is not even and positive, or another first exponent than 0 or 1.
     Use: as a bias without parameters that is smooth near by and levels off far away.

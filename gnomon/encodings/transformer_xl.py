@@ -35,16 +35,17 @@ class TransformerXL(Encoding):
     logit_ij = [ <q_i + u, k_j> + <q_i + v, W r(p_i - p_j)> ] / sqrt(d)
     r(x) = [sin(w_0 x), sin(w_1 x), ..., cos(w_0 x), cos(w_1 x), ...],     w_n = 10000^{-2n/w}
 
-    Four terms: content, content to position, u for content at large, v for position at large. u stands for the query's
-    own position, so a query without a place has none. `clamp_len` C takes distances beyond C for C, on either side (the
-    original clamps the past alone, XLNet both; under a causal mask they are the same). `mem_len` is how many tokens of
-    earlier segments a model reads besides its own: `Memory` holds their layer inputs, and keys are projected anew.
+    The four terms are content, content to position, u for content at large and v for position at large. u stands for
+    the query's own position, so a query without a place has none. `clamp_len` C takes distances beyond C for C, on
+    either side (the original clamps the past alone, XLNet both; under a causal mask they are the same). `mem_len` is
+    how many tokens of earlier segments a model reads besides its own: `Memory` holds their layer inputs, and keys are
+    projected anew.
 
     Shapes: u, v `[h, d]`, N(0, 0.02), one pair for all layers or one for each (`untied`, XLNet); W `[h d, w]` in each
     layer, without bias, drawn as the model's other projections are: N(0, 1 / w). Positions: any real numbers, one axis.
     Cost: w h d parameters a layer. Over evenly spaced positions W r is a table of the i + j - 1 distances, which each
     query reads; elsewhere <a, r(x - y)> is a product of width w by the addition theorem, exact for all real numbers.
-    Differs from the paper: r is not dropped out in training, which would draw other positions at each step.
+    Differs: r is not dropped out in training, which would draw other positions at each step.
     Errors: OptionError for an odd width, a negative mem_len, or a clamp_len that is not positive.
     Use: for text that is longer than a segment: with `mem_len` each segment reads the one before, at distances that
     stay right.

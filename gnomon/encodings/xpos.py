@@ -31,7 +31,7 @@ class XPos(Encoding):
     Range: queries are multiplied by zeta_m^{(p - c) / S} and keys by zeta_m^{-(p - c) / S}, c = (longest - 1) / 2: one
     constant for all that ever meet, cached or not. With gamma 0.4 and S 512 that is refused past a `longest` of 6500 in
     float16, where factors end at 9064, and past 65,000 in any precision.
-    Causal only: to the left of the diagonal the factor fades, to the right of it it explodes.
+    It takes a causal mask alone, since to the right of the diagonal the factor explodes.
     Errors: PositionError outside 0 .. longest - 1; OptionError for a mask that shows later tokens, or a range that
     float16 cannot hold.
     Differs: published code takes c as half the current length, which is right only where all keys are made anew at
