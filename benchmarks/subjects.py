@@ -1,6 +1,6 @@
 """The encodings that are measured: options, bounds, positions, and their attention as a call."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -83,7 +83,7 @@ def _tabled(name: str, **more: str) -> Subject:
 
 ROTATED = "memory: rotated q and k beside the output, 3x"
 
-SUBJECTS: dict[str, Subject] = {
+KNOWN: dict[str, Subject] = {
     "none": Subject("none", **_same(PLAIN), places=False),
     "learned": Subject("learned", **_same(PLAIN), reach="max_positions"),
     "sinusoidal": Subject("sinusoidal", **_same(PLAIN)),
@@ -105,6 +105,15 @@ SUBJECTS: dict[str, Subject] = {
     "cope": Subject("cope", places=False, most=1024),
 }
 """Bounds are those that were set for speed and memory; chain and cope have none."""
+
+
+def subjects(known: Mapping[str, Subject], names: Iterable[str]) -> dict[str, Subject]:
+    """Those that are known, and each encoding that is among none of them as it comes, without bounds."""
+    said = {subject.name for subject in known.values()}
+    return {**known, **{name: Subject(name) for name in names if name not in said}}
+
+
+SUBJECTS = subjects(KNOWN, encodings.ENCODINGS)
 
 
 def chosen(names: Sequence[str], among: Sequence[str] = ()) -> dict[str, Subject]:

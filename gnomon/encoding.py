@@ -160,10 +160,19 @@ class Encoding(nn.Module):
             changed.append("bias")
         return list(dict.fromkeys(SITES[hook] for hook in changed))
 
-    def check_sizes(self, *, causal: bool | None = None, **sizes: int) -> None:
-        """OptionError unless it was built for these sizes (any named like `width`, `heads`) and such a mask."""
+    def check_sizes(
+        self,
+        *,
+        width: int | None = None,
+        heads: int | None = None,
+        head_dim: int | None = None,
+        kv_heads: int | None = None,
+        causal: bool | None = None,
+    ) -> None:
+        """OptionError unless it was built for these sizes and such a mask; what is left out is not asked for."""
+        sizes = {"width": width, "heads": heads, "head_dim": head_dim, "kv_heads": kv_heads}
         for name, size in sizes.items():
-            if getattr(self, name) not in (None, size):
+            if size is not None and getattr(self, name) not in (None, size):
                 raise OptionError(
                     f"{type(self).__name__} was built for another {name}",
                     given=f"{name} {size}",

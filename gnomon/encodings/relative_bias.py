@@ -51,7 +51,7 @@ class RelativeBias(Encoding):
   archivePrefix = {arXiv}
 }"""
 
-    variants = ({"clip": 4, "per_layer": True}, {"axes": 2, "clip": 3}, {"window": (3, 6)})
+    variants = ({"clip": 4, "per_layer": True}, {"axes": 2, "clip": 3}, {"axes": 2, "window": (3, 6)})
     properties = Property.TRANSLATION_INVARIANT | Property.CACHEABLE | Property.CONTENT_FREE
     beyond_domain = "give whole positions (count in a smaller unit), or choose a continuous encoding: rope, alibi"
 

@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import fields
+from functools import cached_property
 from typing import Any, get_type_hints
 
 from gnomon import user_code
@@ -71,7 +72,7 @@ def declared(thing: Any, kind: type[Encoding]) -> None:
     for name, hint in DECLARED.items():
         with guarded(kind, name):
             value = getattr(thing, name)
-        if thing is kind and hasattr(value, "__get__") and name not in OF_THE_CLASS:
+        if thing is kind and isinstance(value, property | cached_property) and name not in OF_THE_CLASS:
             continue  # a property: what it says is known of an object
         try:
             typed(value, hint, f"{name} of {kind.__name__}")

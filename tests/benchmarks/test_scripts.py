@@ -12,7 +12,7 @@ import torch
 import benchmarks.__main__ as everything
 from benchmarks import compile, decode, forward, gpu, growth, rotation, training, training_step, workers
 from benchmarks.script import Options, main
-from benchmarks.subjects import SUBJECTS, places
+from benchmarks.subjects import SUBJECTS, Subject, places, subjects
 from gnomon.encodings import ENCODINGS
 
 Rows = list[dict[str, Any]]
@@ -43,8 +43,10 @@ def measured(rows: Rows) -> bool:
 
 
 def test_every_encoding_is_a_subject():
-    """Whoever adds an encoding says what it may cost."""
+    """One without a line of its own too, as it comes and without bounds."""
     assert {subject.name for subject in SUBJECTS.values()} == set(ENCODINGS)
+    known = {"shaw keys": Subject("shaw", options={"values": False})}
+    assert subjects(known, ["shaw", "alibi"]) == known | {"alibi": Subject("alibi")}
 
 
 @pytest.mark.parametrize("label", SUBJECTS)
