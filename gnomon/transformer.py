@@ -42,7 +42,8 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """A pre-norm Transformer under any position encoding.
 
-    encoding: one for all layers (it decides itself whether they share tables), or a list with one for each layer.
+    encoding: one for all layers (it decides itself whether they share tables), or a list with one for each layer, of
+              which one at most acts at the input (learned, sinusoidal): what it adds there is for all layers.
     mask:     CAUSAL for a decoder, BIDIRECTIONAL for an encoder, or any other Mask.
     tied:     output logits are products with the token embeddings.
     scale_embeddings: token embeddings, of variance 1 / w, are multiplied by sqrt(w) before positions are added, as in
@@ -84,6 +85,7 @@ class Transformer(nn.Module):
                 given=f"{len(layers)} encodings, {depth} layers",
                 do=f"give one encoding for all layers (gnomon.encodings.create makes one), or a list of {depth}",
             )
+        _check_one_at_the_input(layers)
         if mask_decoder is not None:
             _check_mask_decoder(mask_decoder, mask, width)
         self.width, self.heads, self.scale_embeddings = width, heads, scale_embeddings
@@ -205,6 +207,22 @@ class Transformer(nn.Module):
         if self.unembedding is not None:
             return self.unembedding(x)
         return nn.functional.linear(x, self.embedding.weight)
+
+
+def _check_one_at_the_input(layers: Sequence[Encoding]) -> None:
+    """OptionError where several encodings would add to what the first layer reads, each of them for one layer."""
+    adds = {id(layer.owner): layer.owner for layer in layers if Site.EMBEDDINGS in layer.owner.sites}
+    if len(adds) > 1:
+        names = list(dict.fromkeys(type(encoding).__name__ for encoding in adds.values()))
+        copied = next((type(encoding).__name__ for encoding in adds.values() if encoding.per_layer), None)
+        raise OptionError(
+            "what is added at the input is added once, for all layers",
+            given=f"{len(adds)} encodings that act there: {', '.join(names)}",
+            allowed="one, in as many layers as you like",
+            do="give that one, or the encoding 'none' in the other layers"
+            if copied is None
+            else f"set per_layer to False in {copied}, or let only one layer have an encoding with `embed`",
+        )
 
 
 def _check_mask_decoder(encoding: Encoding, mask: Mask, width: int) -> None:

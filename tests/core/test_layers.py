@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from gnomon.encoding import Encoding
+from gnomon.errors import OptionError
 from gnomon.transformer import Transformer
 from tests.core.common import DEPTH, HEADS, VOCABULARY, WIDTH, gap, make, model, tokens, weigh
 
@@ -122,3 +124,33 @@ def test_as_many_tables_as_layers(name):
     net, plain = (Transformer(VOCABULARY, WIDTH, DEPTH, HEADS, encoding) for encoding in (made, make("none")))
     count = [sum(p.numel() for p in one.parameters()) for one in (net, plain)]
     assert count[0] - count[1] == DEPTH * each
+
+
+class _OwnInput(Encoding):
+    """A user's, that adds a number of its own in each layer at the input."""
+
+    per_layer = True
+
+    def absolute(self, pos):
+        return 1.0
+
+    def embed(self, x, pos):
+        return x + 1.0
+
+
+def _of(*encodings) -> Transformer:
+    return Transformer(VOCABULARY, WIDTH, len(encodings), HEADS, [*encodings])
+
+
+def test_one_encoding_at_most_acts_at_the_input():
+    """It is added there once, for all layers, and not once for each of them."""
+    learned, sinusoidal, rope = make("learned"), make("sinusoidal"), make("rope")
+    assert _of(learned, rope, learned).encodings == [learned, rope]
+    for several in ([learned, sinusoidal], [learned, make("learned")]):
+        with pytest.raises(OptionError, match="added once") as error:
+            _of(*several)
+        assert "Learned" in error.value.given and "'none'" in error.value.do
+    with pytest.raises(OptionError, match="added once") as error:
+        Transformer(VOCABULARY, WIDTH, 2, HEADS, _OwnInput())
+    assert "_OwnInput" in error.value.do and "per_layer" in error.value.do
+    assert Transformer(VOCABULARY, WIDTH, 1, HEADS, _OwnInput()).encodings
