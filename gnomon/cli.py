@@ -7,6 +7,7 @@ import contextlib
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Annotated, Union
@@ -29,7 +30,10 @@ Start here:
   gnomon --version        the version
 
 Exit code: 0 done; 1 done, but a run failed or a law is broken; 2 a mistake
-in what was asked; 130 interrupted, the same command goes on."""
+in what was asked; 130 interrupted, the same command goes on.
+
+GNOMON_TRACEBACK=1 in the environment shows where a mistake was found, line
+by line, before it is told."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with owned():
             return _run(arguments)
     except UserError as error:
+        if os.environ.get("GNOMON_TRACEBACK", "0") not in ("", "0"):
+            _say_error("".join(traceback.format_exception(error)))
         return _ended(str(error), 2)
     except KeyboardInterrupt as error:
         return _ended(str(error) or "interrupted", 130)
@@ -54,9 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _ended(why: str, code: int) -> int:
-    with contextlib.suppress(OSError):  # a stderr that cannot be written must not change the exit code
-        print(f"gnomon: {why}", file=sys.stderr, flush=True)
+    _say_error(f"gnomon: {why}")
     return code
+
+
+def _say_error(text: str) -> None:
+    with contextlib.suppress(OSError):  # a stderr that cannot be written must not change the exit code
+        print(text, file=sys.stderr, flush=True)
 
 
 def _run(arguments: list[str]) -> int:

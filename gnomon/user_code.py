@@ -4,7 +4,7 @@ import ast
 import hashlib
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -51,16 +51,16 @@ def file_of(kind: type) -> Path | None:
 
 
 @contextmanager
-def told(path: Path | None, otherwise: Callable[[], str] | None = None) -> Iterator[None]:
-    """Whatever a user's file raises inside becomes a UserError that names the line. Without a file nothing does.
+def told(path: Path | None) -> Iterator[None]:
+    """Whatever is raised inside while a line of a user's file runs becomes a UserError that names the line.
 
-    otherwise: what is named where no line of the file was running, as when torch refuses what a hook has returned;
-    None: then the error is not the file's.
+    Without a file, or where no line of it, or of a module beside it, was running, an error comes through as it is: it
+    is somebody else's. What is wrong with something that a file has returned is for those to tell who asked for it.
     """
     try:
         yield
     except BaseException as error:
-        found = None if path is None else _as_told(error, path, otherwise)
+        found = None if path is None else _as_told(error, path)
         if found is None:
             raise
         raise found from error
@@ -73,19 +73,21 @@ def told_of_all() -> Iterator[None]:
         yield
     except BaseException as error:
         files = [Path(module.__file__) for name, module in [*sys.modules.items()] if name.startswith(PREFIX)]
-        found = next((as_told for path in files if (as_told := _as_told(error, path, None))), None)
+        found = next((as_told for path in files if (as_told := _as_told(error, path))), None)
         if found is None:
             raise
         raise found from error
 
 
-def guarded(kind: type, name: str | None = None):
-    """`told` for what a class does, if it is a user's: otherwise by the line of `name` in it, or its own."""
-    return told(file_of(kind), lambda: where(kind, name))
+def guarded(kind: type):
+    """`told` for what a class does, if it is a user's."""
+    return told(file_of(kind))
 
 
-def _as_told(error: BaseException, path: Path, otherwise: Callable[[], str] | None) -> UserError | None:
+def _as_told(error: BaseException, path: Path) -> UserError | None:
     """The error as a user's; None where it comes through as it is: Ctrl-C, a UserError or what is not the file's."""
+    if isinstance(error, KeyboardInterrupt):
+        return None
     running = place(error, path)
     if isinstance(error, UserError):
         if running is None or error.asked.startswith(str(path)):
@@ -94,19 +96,11 @@ def _as_told(error: BaseException, path: Path, otherwise: Callable[[], str] | No
     if isinstance(error, SyntaxError) and running is None and Path(error.filename or "").is_file():
         text = (error.text or "").strip() or None
         return UserError(f"{error.filename}, line {error.lineno}: {error.msg}", given=text)
-    if isinstance(error, KeyboardInterrupt) and not (running and _said(error)):
-        return None
-    running = running or (otherwise() if otherwise else None)
     if running is None:
         return None
     if isinstance(error, SystemExit):
         return UserError(f"{running}: ends the program", given=f"exit code {error.code}", do="raise an error instead")
     return UserError(f"{running}: {type(error).__name__}: {error}".rstrip(": "))
-
-
-def _said(error: BaseException) -> bool:
-    """Whether a statement raised it, not a signal: Ctrl-C comes on any line."""
-    return "raise" in (traceback.extract_tb(error.__traceback__)[-1].line or "")
 
 
 def place(error: BaseException, path: Path) -> str | None:

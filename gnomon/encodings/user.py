@@ -70,7 +70,7 @@ def check(kind: type[Encoding]) -> None:
 def declared(thing: Any, kind: type[Encoding]) -> None:
     """UserError, with the line, unless all that a class, or an object of it, says of itself is of the right kind."""
     for name, hint in DECLARED.items():
-        with guarded(kind, name):
+        with guarded(kind):
             value = getattr(thing, name)
         if thing is kind and isinstance(value, property | cached_property) and name not in OF_THE_CLASS:
             continue  # a property: what it says is known of an object
@@ -102,8 +102,13 @@ def made(encoding: Any, kind: type[Encoding]) -> None:
 
 def _options(kind: type[Encoding]) -> list[str]:
     """The names of the constructor's options. UserError, with the line, where they cannot be known."""
-    with guarded(kind, "__init__"):
+    try:
         get_type_hints(kind.__init__)
+    except Exception as error:  # whatever an annotation that is text does
+        given = f"{type(error).__name__}: {error}"
+        asked = f"{where(kind, '__init__')}: an annotation of the constructor of {kind.__name__} means something"
+        raise OptionError(asked, given=given) from error
+    with guarded(kind):
         taken = inspect.signature(kind).parameters
     for parameter in taken.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):

@@ -1,5 +1,6 @@
 """What the hooks of a user's encoding return, looked at on three tokens before a model is built around it."""
 
+import inspect
 from typing import Any
 
 import torch
@@ -7,7 +8,7 @@ from torch import Tensor
 
 from gnomon.encoding import Encoding, Mix, Property, Shape
 from gnomon.errors import OptionError
-from gnomon.pairs import dense
+from gnomon.pairs import Content, PairFunction, dense
 from gnomon.positions import Positions
 from gnomon.user_code import guarded, where
 
@@ -58,8 +59,9 @@ def _look(encoding: Encoding, shape: Shape, dtype: torch.dtype) -> None:
     _widened(encoding, wide_q, wide_k, h, g, d)
     bias = _called(encoding, "bias", q, few, q_pos, k_pos)
     if bias is not None:
-        with guarded(type(encoding), "bias"):
-            values = dense(bias, 1, h, QUERIES, KEYS, q.device)
+        _takes(encoding, "bias", bias, *[None] * 4)
+        with guarded(type(encoding)):
+            values = dense(_telling(encoding, bias), 1, h, QUERIES, KEYS, q.device)
         _spread(encoding, "bias", values, logits)
     _kind(encoding, "mix", _called(encoding, "mix", q_pos, k_pos), Mix | None)
     _kind(encoding, "scale", _called(encoding, "scale", d), float | int)
@@ -80,8 +82,34 @@ def _widened(encoding: Encoding, q: Any, k: Any, h: int, g: int, d: int) -> None
 
 
 def _called(encoding: Encoding, hook: str, *arguments: Any) -> Any:
-    with guarded(type(encoding), hook):
-        return getattr(encoding, hook)(*arguments)
+    call = getattr(encoding, hook)
+    _takes(encoding, hook, call, *arguments)
+    with guarded(type(encoding)):
+        return call(*arguments)
+
+
+def _takes(encoding: Encoding, hook: str, call: Any, *arguments: Any) -> None:
+    """OptionError unless the hook, or the function that it has returned, can be called with so many arguments."""
+    kind = type(encoding)
+    if not callable(call):
+        raise _wrong(encoding, hook, call, "a function of b, h, i, j")
+    try:
+        inspect.signature(call).bind(*arguments)
+    except TypeError as error:
+        asked = f"{where(kind, hook)}: {hook} of {kind.__name__} takes {len(arguments)} arguments"
+        raise OptionError(asked, given=f"TypeError: {error}") from error
+
+
+def _telling(encoding: Encoding, bias: PairFunction) -> PairFunction:
+    """The function that `bias` has returned; OptionError once it returns no tensor."""
+
+    def pair(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        value = bias(b, h, i, j)
+        if not isinstance(value, Tensor):
+            raise _wrong(encoding, "bias", value, "a function of b, h, i, j that returns a tensor")
+        return value
+
+    return bias if isinstance(bias, Content) else pair
 
 
 def _positions(encoding: Encoding) -> Positions:

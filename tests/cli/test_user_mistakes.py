@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from gnomon.encoding import Shape
-from gnomon.encodings import ENCODINGS, build, create, user, user_hooks
+from gnomon.encoding import Encoding, Shape
+from gnomon.encodings import ENCODINGS, build, create, named, user, user_hooks
 from gnomon.errors import OptionError, UserError
-from gnomon.user_code import told
+from gnomon.laws import Law, judge, variants
+from gnomon.user_code import guarded, told
 
 HEAD = """\
 import sys
@@ -61,11 +62,6 @@ MISTAKES = {
     "any number of options": ("def __init__(self, **options):\n    super().__init__()", 1, r"\*\*options"),
     "any number of sizes": ("def __init__(self, *sizes):\n    super().__init__()", 1, r"\*sizes"),
     "the constructor exits": ("def __init__(self):\n    super().__init__()\n    sys.exit(3)", 3, "ends the program"),
-    "the constructor interrupts": (
-        "def __init__(self):\n    super().__init__()\n    raise KeyboardInterrupt",
-        3,
-        "KeyboardInterrupt",
-    ),
     "another object": ("def __new__(cls):\n    return 5", 1, "object of the class"),
     "a wide query": ("def query(self, q, prepared):\n    return torch.cat([q, q], -1)", 1, "query of Mine returns"),
     "a key of another width than the query": (
@@ -75,10 +71,20 @@ MISTAKES = {
     ),
     "a query without heads": ("def query(self, q, prepared):\n    return q[:, 0]", 1, "query of Mine"),
     "a hook with fewer arguments": ("def query(self, q):\n    return q", 1, "TypeError"),
+    "a bias of two indices": (
+        "def bias(self, q, k, q_pos, k_pos):\n    return lambda b, h: 0.0",
+        1,
+        "bias of Mine takes 4",
+    ),
+    "a bias of one number": (
+        "def bias(self, q, k, q_pos, k_pos):\n    return lambda b, h, i, j: 0.5",
+        1,
+        "bias of Mine returns something else",
+    ),
     "a bias that is a tensor": (
         "def bias(self, q, k, q_pos, k_pos):\n    return torch.zeros(q.shape[2], k.shape[2])",
         1,
-        "bias|callable",
+        "bias of Mine returns something else",
     ),
     "a bias of another shape": (
         "def bias(self, q, k, q_pos, k_pos):\n    return lambda b, h, i, j: torch.zeros(5, 7)",
@@ -152,7 +158,10 @@ def test_one_that_takes_few_tokens_is_listed(gnomon, tmp_path: Path, monkeypatch
     assert "-: it takes fewer" in gnomon("list", "mine.py").out and "fewer" not in gnomon("list", "none").out
 
 
-def test_a_real_interrupt_is_none_of_the_file_s(tmp_path: Path):
+def test_an_interrupt_is_none_of_the_file_s(tmp_path: Path):
+    write(tmp_path, "def __init__(self):\n    super().__init__()\n    raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        create(f"{tmp_path / 'mine.py'}:Mine", Shape(64, 4, 16))
     path = tmp_path / "mine.py"
     path.write_text(f"import os\nos.kill(os.getpid(), {int(signal.SIGINT)})\nfor _ in range(10**6):\n    pass\n")
     with pytest.raises(KeyboardInterrupt):
@@ -162,11 +171,34 @@ def test_a_real_interrupt_is_none_of_the_file_s(tmp_path: Path):
 def test_an_error_of_somebody_else_comes_through(tmp_path: Path):
     with pytest.raises(ZeroDivisionError), told(tmp_path / "mine.py"):
         1 / 0  # noqa: B018
-    with (
-        pytest.raises(UserError, match=r"mine\.py, line 7: ZeroDivisionError"),
-        told(tmp_path, lambda: "mine.py, line 7"),
-    ):
+    write(tmp_path, "pass")
+    mine = named(f"{tmp_path / 'mine.py'}:Mine")
+    with pytest.raises(ZeroDivisionError), guarded(mine):
         1 / 0  # noqa: B018
+
+
+def test_a_bug_of_ours_is_no_mistake_of_a_user_s(tmp_path: Path, monkeypatch):
+    """Where no line of the file runs, nothing of it is blamed: neither when it is looked at nor under a law."""
+    write(tmp_path, "pass")
+    name = f"{tmp_path / 'mine.py'}:Mine"
+    law = Law("broken", lambda case: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        judge(law, variants("Mine", named(name))[0])
+    monkeypatch.setattr(Encoding, "scale", lambda self, head_dim: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        create(name, Shape(80, 5, 16))
+
+
+def test_a_traceback_is_shown_where_it_is_asked_for(gnomon, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "def bias(self, q, k, q_pos, k_pos):\n    return 1 / 0")
+    for value, shown in ((None, False), ("0", False), ("1", True)):
+        if value is not None:
+            monkeypatch.setenv("GNOMON_TRACEBACK", value)
+        done = gnomon("list", "mine.py:Mine")
+        assert done.code == 2 and ("Traceback" in done.err and "in bias" in done.err) == shown
+        assert re.search(r"(?m)^gnomon: mine\.py, line 12: ZeroDivisionError", done.err)
+    assert "GNOMON_TRACEBACK=1" in gnomon("--help").out
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
