@@ -24,7 +24,10 @@ class Property(Flag):
     """What an encoding declares of itself; a law holds it to each."""
 
     TRANSLATION_INVARIANT = auto()
-    """Moving every position by the same amount changes no output."""
+    """Moving every position by the same amount changes no output.
+
+    On one axis a content-free bias then depends on p_i - p_j alone; see `Encoding.bias` for what a backend makes of it.
+    """
     CONTINUOUS = auto()
     """It takes real-valued positions, and a small move of them makes a small change."""
     CACHEABLE = auto()
@@ -316,6 +319,11 @@ class Encoding(nn.Module):
 
         q `[b, h, i, d]` and k `[b, g, j, d]` are as projected. A bias that reads k belongs to an encoding that leaves
         `key` alone, so that cached keys are still as projected; a content-free one must not touch q and k.
+
+        A backend may ask for the bias of a content-free, TRANSLATION_INVARIANT encoding at other positions than those
+        of the tokens, on one axis, and use a value for every pair with the same p_i - p_j: as many queries and keys as
+        it likes, in one row and one document, all with a place, their turns in any order. So such a bias reads neither
+        turns nor documents nor other tokens, and it is the same function for all rows.
         """
         return None
 

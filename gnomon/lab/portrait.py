@@ -18,7 +18,7 @@ def portrait(encoding: Encoding, shape: Shape, longest: int) -> dict | None:
     """
     longest = int(min(longest, encoding.domain.highest + 1))
     axes = encoding.domain.axes or 1
-    line = torch.arange(longest, dtype=torch.float64)[None, :, None].expand(1, longest, axes)
+    line = Positions(torch.arange(longest, dtype=torch.float64)[None, :, None].expand(1, longest, axes))
     with torch.no_grad():
         for kind, look in (("absolute", _absolute), ("bias", _bias), ("content", _content), ("rotation", _rotation)):
             seen = look(encoding, shape, line)
@@ -41,33 +41,36 @@ _TITLES = {
 }
 
 
-def _absolute(encoding: Encoding, shape: Shape, line: torch.Tensor) -> torch.Tensor | None:
-    added = encoding.absolute(Positions(line))
+def _absolute(encoding: Encoding, shape: Shape, line: Positions) -> torch.Tensor | None:
+    added = encoding.absolute(line)
     if not isinstance(added, torch.Tensor):
         return None
     unit = torch.nn.functional.normalize(added[0].to(torch.float64), dim=-1)
     return (unit @ unit[0])[None]
 
 
-def _bias(encoding: Encoding, shape: Shape, line: torch.Tensor) -> torch.Tensor:
+def _bias(encoding: Encoding, shape: Shape, line: Positions) -> torch.Tensor:
     q = torch.zeros(1, shape.heads, 1, shape.head_dim, dtype=torch.float64)
-    k = torch.zeros(1, shape.heads, line.shape[1], shape.head_dim, dtype=torch.float64)
-    query = Positions(line[:, -1:])
-    return encoding.score(q, k, query, Positions(line.flip(1)))[0, :, 0].to(torch.float64)
+    k = torch.zeros(1, shape.heads, line.length, shape.head_dim, dtype=torch.float64)
+    return _by_distance(encoding, q, k, line)[0]
 
 
-def _content(encoding: Encoding, shape: Shape, line: torch.Tensor) -> torch.Tensor:
+def _content(encoding: Encoding, shape: Shape, line: Positions) -> torch.Tensor:
     q = torch.eye(shape.head_dim, dtype=torch.float64)[:, None, None].expand(-1, shape.heads, 1, -1)
-    k = torch.zeros(shape.head_dim, shape.heads, line.shape[1], shape.head_dim, dtype=torch.float64)
-    logits = encoding.score(q, k, Positions(line[:, -1:]), Positions(line.flip(1)))[:, :, 0]
+    k = torch.zeros(shape.head_dim, shape.heads, line.length, shape.head_dim, dtype=torch.float64)
     # Over queries of independent components with variance 1, the mean square is the sum over a basis.
-    return (logits - _bias(encoding, shape, line)).square().sum(0).sqrt()
+    return (_by_distance(encoding, q, k, line) - _bias(encoding, shape, line)).square().sum(0).sqrt()
 
 
-def _rotation(encoding: Encoding, shape: Shape, line: torch.Tensor) -> torch.Tensor:
+def _rotation(encoding: Encoding, shape: Shape, line: Positions) -> torch.Tensor:
     basis = torch.eye(shape.head_dim, dtype=torch.float64)
     q = basis[:, None, None].expand(-1, shape.heads, 1, -1)
-    k = basis[:, None, None].expand(-1, shape.heads, line.shape[1], -1)
-    logits = encoding.score(q, k, Positions(line[:, -1:]), Positions(line.flip(1)))
-    content = logits.mean(0)[:, 0] - _bias(encoding, shape, line)
+    k = basis[:, None, None].expand(-1, shape.heads, line.length, -1)
+    content = _by_distance(encoding, q, k, line).mean(0) - _bias(encoding, shape, line)
     return content / content[:, :1]
+
+
+def _by_distance(encoding: Encoding, q: torch.Tensor, k: torch.Tensor, line: Positions) -> torch.Tensor:
+    """The logits of the last token, as a query, with each token of the line, the nearest first: `[b, h, n]`."""
+    logits = encoding.score(q, k, line.tokens(line.length - 1, line.length), line)
+    return logits[:, :, 0].flip(-1).to(torch.float64)

@@ -50,11 +50,9 @@ def judge(law: Law, case: Case) -> Row:
     declared = law.declares is None or law.declares in encoding.properties
     with guarded(type(encoding)):
         outcome = law.check(case)
-        if not declared and outcome.reason is None:
-            for seed in range(case.seed, case.seed + SEARCH):
-                outcome = law.check(replace(case, seed=seed))
-                if law.broken(outcome):
-                    break
+        while not declared and outcome.reason is None and not law.broken(outcome) and seed + 1 < case.seed + SEARCH:
+            seed += 1
+            outcome = law.check(replace(case, seed=seed))
     return Row(
         case.label,
         "causal" if case.causal else "bidirectional",

@@ -11,7 +11,7 @@ from gnomon.backends import Backend
 from gnomon.encoding import Encoding, Shape
 from gnomon.kv_cache import Cache, SinkCache
 from gnomon.masks import Mask
-from gnomon.positions import Positions, sequence
+from gnomon.positions import Positions, packed, sequence
 from gnomon.transformer import Transformer
 
 SHAPE = Shape(width=48, heads=6, head_dim=8, depth=2, causal=True)
@@ -98,14 +98,27 @@ class Case:
         whole = torch.ones(rows, dtype=torch.bool) if domain.whole else torch.arange(rows) % 2 == 0
         return Positions(torch.where(whole[:, None, None], coords.floor(), coords))
 
-    def even(self) -> Positions:
-        """Evenly spaced positions inside the domain, on as many axes as the encoding takes."""
+    def even(self, start: int = 3) -> Positions:
+        """Evenly spaced positions inside the domain, on as many axes as the encoding takes; not from 0 unless asked."""
         limits = self.encoding(self.shape).domain
-        start = max(limits.lowest, 3)
-        if limits.axes in (None, 1):
-            return sequence(TOKENS, int(start))
-        line = sequence(TOKENS, int(start)).coords
-        return Positions(line.expand(-1, -1, limits.axes))
+        line = sequence(TOKENS, int(max(limits.lowest, start)))
+        return line if limits.axes in (None, 1) else Positions(line.coords.expand(-1, -1, limits.axes))
+
+    def spaced(self) -> list[Positions]:
+        """Evenly spaced in the other ways there are, on one axis: each row from a start of its own, by a step that is
+
+        not 1; backwards; documents that positions run on through. Those that lie inside the domain.
+        """
+        limits, line = self.encoding(self.shape).domain, self.even()
+        if line.step is None:
+            return []
+        first, step = int(line.start), 2.0 if limits.whole else 0.5
+        lines = [
+            sequence(TOKENS, first + torch.arange(ROWS), step=2.0),
+            sequence(TOKENS, int(first + step * (TOKENS - 1)), step=-step),
+            packed([4, 1, TOKENS - 5], restart=False).shifted(first),
+        ]
+        return [line for line in lines if limits.lowest <= line.coords.min() and line.coords.max() <= limits.highest]
 
     def room(self) -> float:
         """By how much `positions` may be moved without leaving the encoding's domain."""
@@ -140,5 +153,8 @@ def weigh(module: nn.Module, generator: torch.Generator, std: float = 0.3) -> nn
 
 def gap(found: Tensor, expected: Tensor) -> float:
     """The largest difference, relative to the largest expected value where that exceeds 1; inf for nan."""
+    assert found.shape == expected.shape, f"{list(found.shape)} beside {list(expected.shape)}"
+    if not found.numel():
+        return 0.0
     error = ((found - expected).abs().max() / expected.abs().max().clamp(min=1)).item()
     return error if error == error else float("inf")

@@ -6,8 +6,8 @@ from gnomon.encoding import Encoding
 from gnomon.positions import Positions
 
 
-class Definition(Encoding):
-    """Another encoding by its definition alone: what is added is `absolute`; under Reference, logits are `score`."""
+class _Pair(Encoding):
+    """Another encoding by its definition of a pair alone: under Reference, logits are `score`."""
 
     def __init__(self, encoding: Encoding):
         super().__init__()
@@ -17,7 +17,11 @@ class Definition(Encoding):
         self.kv_heads, self.serves = encoding.kv_heads, encoding.serves
 
     def layers(self, count: int) -> list[Encoding]:
-        return [self if layer is self.encoding else Definition(layer) for layer in self.encoding.layers(count)]
+        return [self if layer is self.encoding else _Pair(layer) for layer in self.encoding.layers(count)]
+
+
+class Definition(_Pair):
+    """Another encoding by its definition alone: what is added at the input, once for all layers, is `absolute`."""
 
     def embed(self, x: Tensor, pos: Positions) -> Tensor:
         return x + self.encoding.absolute(pos)

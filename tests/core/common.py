@@ -7,12 +7,14 @@ from torch import Tensor, nn
 
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import ENCODINGS, create
+from gnomon.laws import case
+from gnomon.laws.case import KV_HEADS, SHAPE, VOCABULARY, gap
 from gnomon.masks import CAUSAL, Mask
 from gnomon.positions import Positions
 from gnomon.transformer import Transformer
 
-WIDTH, HEADS, KV_HEADS, HEAD_DIM, DEPTH, VOCABULARY = 48, 6, 3, 8, 2, 29
-SHAPE = Shape(WIDTH, HEADS, HEAD_DIM, DEPTH, causal=True)
+__all__ = ["KV_HEADS", "SHAPE", "VOCABULARY", "gap"]
+WIDTH, HEADS, HEAD_DIM, DEPTH = SHAPE.width, SHAPE.heads, SHAPE.head_dim, SHAPE.depth
 
 
 def make(name: str, causal: bool = True, **options: object) -> Encoding:
@@ -51,11 +53,7 @@ def tokens(rows: int, n: int, seed: int = 0) -> Tensor:
 
 def weigh(module: nn.Module, seed: int = 0, std: float = 0.3) -> nn.Module:
     """Every parameter drawn from N(0, std^2); the same values whatever the precision."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.copy_(std * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
-    return module
+    return case.weigh(module, torch.Generator().manual_seed(seed), std)
 
 
 def key_heads(encoding: Encoding | Sequence[Encoding]) -> int:
@@ -85,12 +83,3 @@ def anywhere(encoding: Encoding, rows: int, n: int, seed: int = 0) -> Positions:
     """Whole positions between 0 and 30, in no order, on as many axes as the encoding takes."""
     g = torch.Generator().manual_seed(seed)
     return Positions(torch.randint(0, 31, (rows, n, encoding.domain.axes or 1), generator=g).double())
-
-
-def gap(found: Tensor, expected: Tensor) -> float:
-    """The largest difference, relative to the largest expected value where that exceeds 1; inf for nan."""
-    assert found.shape == expected.shape
-    if not found.numel():
-        return 0.0
-    error = ((found - expected).abs().max() / expected.abs().max().clamp(min=1)).item()
-    return error if error == error else float("inf")

@@ -10,8 +10,7 @@ from gnomon.encodings import ENCODINGS, build, create, options_of
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.t5 import T5
 from gnomon.errors import OptionError
-
-SHAPE = Shape(width=48, heads=6, head_dim=8, depth=2, causal=True)
+from tests.core.common import SHAPE
 
 SLIPS = {
     "ropee": "rope",

@@ -35,8 +35,38 @@ class _FirstRow(Alibi):
         return super().bias(q, k, replace(q_pos, coords=q_pos.coords[:1]), replace(k_pos, coords=k_pos.coords[:1]))
 
 
+class _ByTurns(Alibi):
+    """The order of the turns counts besides the positions, in the formula too: no difference of positions tells it."""
+
+    def score(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> Tensor:
+        return super().score(q, k, _behind(q_pos), _behind(k_pos))
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        return super().bias(q, k, _behind(q_pos), _behind(k_pos))
+
+
+class _ByDocument(Alibi):
+    """Each document has its own penalty, by its number, in the formula too."""
+
+    def score(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> Tensor:
+        return super().score(q, k, _wider(q_pos), _wider(k_pos))
+
+    def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        return super().bias(q, k, _wider(q_pos), _wider(k_pos))
+
+
+def _behind(pos: Positions) -> Positions:
+    return replace(pos, coords=pos.coords + pos.turns()[..., None] / 3)
+
+
+def _wider(pos: Positions) -> Positions:
+    return replace(pos, coords=pos.coords * (2 + pos.segments())[..., None] / 2)
+
+
 MUTANTS = [
     Mutant.of("alibi: slope of the next head", _NextHead, "lowering", "flex", "precision", "half"),
     Mutant.of("alibi: signed penalty", _Signed, "lowering", "flex"),
+    Mutant.of("alibi: by turns as well", _ByTurns, "lowering", "cached", "precision", "half"),
+    Mutant.of("alibi: by the number of the document", _ByDocument, "packed"),
     Mutant.of("alibi: positions of the first row", _FirstRow, "lowering", "flex", "batch", "padded"),
 ]

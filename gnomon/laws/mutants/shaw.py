@@ -59,6 +59,14 @@ class _LastQuery(Shaw):
         return super().bias(q, k, replace(q_pos, coords=last), k_pos)
 
 
+class _StepOfOne(Shaw):
+    """The diagonals of evenly spaced positions are taken to be one position apart."""
+
+    def _row(self, q_pos: Positions, k_pos: Positions) -> PairFunction:
+        ones = [pos if pos.step is None else pos.counting(pos.start) for pos in (q_pos, k_pos)]
+        return super()._row(*(ones if q_pos is not k_pos else ones[:1] * 2))
+
+
 class _KeysOnly(Shaw):
     """The table of the values is never read."""
 
@@ -103,6 +111,7 @@ MUTANTS = [
         "precision",
         "half",
     ),
+    Mutant.of("shaw: diagonals one apart", _StepOfOne, "lowering"),
     Mutant.of("shaw: values forgotten", _KeysOnly, "lowering", "flex", "precision", "half"),
     _under("shaw: values of the first head", _FirstHead, "lowering", "precision", "half", per_head=True),
     _under(

@@ -18,14 +18,14 @@ def cached(case: Case) -> Outcome:
     """
     if not case.causal:
         return Outcome(0.0, reason="without a causal mask, later tokens change earlier ones")
-    model, tokens, pos = case.model(), case.tokens(), case.positions()
-    full = model(tokens, pos)
+    model, tokens, pos, even = case.model(), case.tokens(), case.positions(), case.even(0)
+    random, spaced = model(tokens, pos), model(tokens, even)
     # Turns that leave gaps, as those of a sampled or thinned sequence do: only their order means anything.
     gapped = replace(pos, index=torch.tensor([[0, 10, 20, 30, 31, 40, 55, 56, 57, 80, 81]]))
-    splits = [[1] * TOKENS, [TOKENS - 1, 1], [5, 4, 2], [2, 3, 3, 3], [TOKENS]]
-    calls = [(pos, split) for split in splits] + [(gapped, [3, 1, 5, 2])]
+    calls = [(random, pos, split) for split in ([1] * TOKENS, [5, 4, 2], [TOKENS])]
+    calls += [(spaced, even, split) for split in ([TOKENS - 1, 1], [2, 3, 3, 3])] + [(random, gapped, [3, 1, 5, 2])]
     may_refuse, errors = Property.CACHEABLE not in case.make().properties, []
-    for places, split in calls:
+    for full, places, split in calls:
         try:
             errors.append(gap(case.decode(model, tokens, places, split), full))
         except PositionError:

@@ -5,24 +5,25 @@ from dataclasses import replace
 import torch
 
 from gnomon.attention import attend
-from gnomon.backends import Flex, Reference
+from gnomon.backends import Backend, Flex, Reference
 from gnomon.encoding import Encoding, Property
 from gnomon.laws.case import KV_HEADS, SHAPE, TOKENS, Case, gap
 from gnomon.laws.law import Outcome
 from gnomon.positions import Positions
 
+ALL, SOME = slice(0, TOKENS), slice(4, 9)
+"""Which tokens are queries."""
+
 
 def lowering(case: Case) -> Outcome:
-    """The lowering gives the numbers of the definition, at random and at even positions."""
+    """The lowering gives the numbers of the definition, at random and at even positions, all tokens and some."""
     encoding = case.make()
     if Property.CONTEXTUAL in encoding.properties and type(encoding).embed is Encoding.embed:
         return Outcome(0.0, reason="it has no lowering")
     x, errors = case.inputs(), []
-    for pos in _layouts(case):
+    for queries, pos in layouts(case):
         errors.append(gap(encoding.embed(x, pos), x + encoding.absolute(pos)))
-        q, k, v = case.heads()
-        expected = attend(q, k, v, encoding, pos, mask=case.mask, backend=Reference())
-        errors.append(gap(attend(q, k, v, encoding, pos, mask=case.mask, backend=case.backend()), expected))
+        errors.append(_apart(case, encoding, queries, pos, case.backend()))
     return Outcome(max(errors))
 
 
@@ -34,12 +35,10 @@ def flex(case: Case) -> Outcome:
     if encoding.mix(case.even(), case.even()) is not None:
         return Outcome(0.0, reason="its values depend on the pair, and a fused kernel keeps no weights")
     placed, segment = torch.arange(TOKENS)[None] >= 2, (torch.arange(TOKENS) // 4)[None]
-    for pos in (case.even(), replace(case.positions(), placed=placed, segment=segment)):
-        q, k, v = case.heads()
-        expected = attend(q, k, v, encoding, pos, mask=case.mask, backend=Reference())
+    apart = replace(case.positions(), placed=placed, segment=segment)
+    for queries, pos in ((ALL, case.even()), (slice(1, 9), apart)):
         with torch.no_grad():
-            found = attend(q, k, v, encoding, pos, mask=case.mask, backend=Flex(compiled=False))
-        errors.append(gap(found, expected))
+            errors.append(_apart(case, encoding, queries, pos, Flex(compiled=False)))
     return Outcome(max(errors))
 
 
@@ -52,12 +51,24 @@ def grouped(case: Case) -> Outcome:
     return Outcome(gap(found, attend(q, *repeated, encoding, pos, mask=case.mask, backend=case.backend())))
 
 
-def _layouts(case: Case) -> list[Positions]:
-    """Positions of every kind a kernel may treat in a way of its own."""
-    pos, even = case.positions(), case.even()
+def _apart(case: Case, encoding: Encoding, queries: slice, pos: Positions, backend: Backend | str) -> float:
+    """How far the attention of some tokens to all is from that of the definition."""
+    q, k, v = case.heads()
+    q, q_pos = q[:, :, queries], pos if queries == ALL else pos.tokens(queries.start, queries.stop)
+    expected = attend(q, k, v, encoding, q_pos, pos, mask=case.mask, backend=Reference())
+    return gap(attend(q, k, v, encoding, q_pos, pos, mask=case.mask, backend=backend), expected)
+
+
+def layouts(case: Case) -> list[tuple[slice, Positions]]:
+    """Positions of every kind a kernel may treat in a way of its own, and which of the tokens are queries.
+
+    Random; without a place; in documents; on a grid; and wherever a step is known: of 1 or not, forwards or backwards,
+    from one start or each row from its own, turns counted from elsewhere, through documents.
+    """
+    pos, even, spaced = case.positions(), case.even(), case.spaced()
     placed = torch.arange(TOKENS)[None] >= 2
     segment = (torch.arange(TOKENS) // 4)[None]
-    layouts = [pos, even, replace(even, turn=0), replace(pos, placed=placed), replace(pos, segment=segment)]
+    whole = [pos, even, replace(pos, placed=placed), replace(pos, segment=segment), *spaced]
     if case.encoding(case.shape).domain.axes is None:
-        layouts.append(case.positions(axes=2))
-    return layouts
+        whole.append(case.positions(axes=2))
+    return [(ALL, p) for p in whole] + [(SOME, p) for p in (even.first(), *spaced[1:2])]

@@ -1,13 +1,16 @@
 """Laws of low precision: positions cost no more accuracy than the model loses without them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 
 from gnomon.backends import Reference
+from gnomon.encoding import Encoding
 from gnomon.laws.case import SHAPE, TOKENS, Case, gap
 from gnomon.laws.law import Outcome
 from gnomon.laws.twins import Definition, Plain
+from gnomon.positions import Positions
 
 
 def precision(case: Case) -> Outcome:
@@ -23,18 +26,19 @@ def half(case: Case) -> Outcome:
 
 def _precision(case: Case, dtype: torch.dtype, starts: list[float]) -> Outcome:
     """The error against the definition in float64, over the error that the model has without positions."""
-    limits, tokens, ratios = case.encoding(case.shape).domain, case.tokens(), []
+    limits, even = case.encoding(case.shape).domain, case.even()
     scale = case.encoding(case.shape).scale(SHAPE.head_dim)
-    for start in starts:
-        if start + TOKENS > limits.highest:
-            continue
-        pos, errors = case.even().shifted(start), []
-        for make in (lambda: case.encoding(case.shape), lambda: Plain(scale)):
-            low = case.model(make(), dtype)
-            exact = replace(case, backend=Reference).model(Definition(make()))
-            with torch.no_grad():
-                for rounded, wide in zip(low.parameters(), exact.parameters(), strict=True):
-                    wide.copy_(rounded)
-            errors.append(gap(low(tokens, pos).to(torch.float64), exact(tokens, pos)))
-        ratios.append(errors[0] / errors[1])
-    return Outcome(max(ratios), tolerance=4.0)
+    places = [even.shifted(start) for start in starts if start + TOKENS <= limits.highest]
+    error = max(_errors(case, dtype, lambda: case.encoding(case.shape), places))
+    # Without positions it is the same error wherever they are.
+    return Outcome(error / _errors(case, dtype, lambda: Plain(scale), places[:1])[0], tolerance=4.0)
+
+
+def _errors(case: Case, dtype: torch.dtype, make: Callable[[], Encoding], places: list[Positions]) -> list[float]:
+    """The error of the model against that of the definition in float64, at each of `places`."""
+    tokens, low = case.tokens(), case.model(make(), dtype)
+    exact = replace(case, backend=Reference).model(Definition(make()))
+    with torch.no_grad():
+        for rounded, wide in zip(low.parameters(), exact.parameters(), strict=True):
+            wide.copy_(rounded)
+        return [gap(low(tokens, pos).to(torch.float64), exact(tokens, pos)) for pos in places]
