@@ -12,6 +12,7 @@ from gnomon.masks import CAUSAL, Mask
 from gnomon.past import Extent, NoCache, Past
 from gnomon.plan import Plan, attend_by, plan
 from gnomon.positions import Positions, sequence
+from gnomon.precision import autocasts
 
 
 @checked
@@ -169,6 +170,8 @@ class Attention(nn.Module):
             _alone(keys, key_pos, cache, layer)
         elif pos is not None or key_pos is not None:
             raise OptionError("a plan holds its positions", given="plan= and positions", do="give one or the other")
+        if plan is None and keys is None and cache is not None:
+            source = cache.recall(layer, x)
         q = self.q(x).unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2)
         k = self.k(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
         v = self.v(source).unflatten(-1, (self.kv_heads, self.head_dim)).transpose(1, 2)
@@ -185,7 +188,9 @@ class Attention(nn.Module):
         if not apart:
             pos = cache.next(q.shape[2], q.device) if pos is None else pos
             check_one_each(pos, q, tokens_at=2)
-            return self.plan(cache.extend(pos), q.dtype)
+            extent = cache.extend(pos)
+            check_one_each(extent.keys, k, "those of all tokens", tokens_at=None)
+            return self.plan(extent, q.dtype)
         if self.mask.causal and (pos is None or key_pos is None) and q.shape[2] != k.shape[2]:
             raise PositionError(
                 "a causal mask compares turns, and which of other tokens came first is not known",
@@ -202,12 +207,19 @@ class Attention(nn.Module):
         return self.plan(cache.extend(key_pos)._replace(queries=pos), q.dtype)
 
     def _check(self, x: Tensor, source: Tensor) -> None:
-        if any(t.dim() != 3 or t.shape[2] != self.width for t in (x, source)) or x.shape[0] != source.shape[0]:
+        weight = self.q.weight
+        fits = all(t.dim() == 3 and t.shape[2] == self.width for t in (x, source)) and x.shape[0] == source.shape[0]
+        alike = all(t.device == weight.device and (t.dtype == weight.dtype or autocasts(t.device)) for t in (x, source))
+        if not fits or not alike:
             raise OptionError(
-                "attention takes one batch of vectors of its width",
-                given=f"x {list(x.shape)}, keys {list(source.shape)}",
-                allowed=f"[b, n, {self.width}] and [b, m, {self.width}]",
+                "attention takes one batch of vectors of its width, in the precision and the place of its weights",
+                given=", ".join(f"{list(t.shape)} {t.dtype} on {t.device}" for t in (x, source)),
+                allowed=f"x [b, n, {self.width}] and keys [b, m, {self.width}], {weight.dtype} on {weight.device}",
             )
+
+
+PRECISIONS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+"""What attention is computed in."""
 
 
 def _alone(keys: Tensor | None, key_pos: Positions | None, cache: Past | None, layer: int) -> None:
@@ -231,12 +243,14 @@ def _check(q: Tensor, k: Tensor, v: Tensor, dropout: float) -> None:
             allowed="q [b, h, i, d], k [b, g, j, d], v [b, g, j, d_v]",
         )
     same = q.shape[0] == k.shape[0] and q.shape[3] == k.shape[3] and k.shape[:3] == v.shape[:3]
-    grouped = k.shape[1] > 0 and q.shape[1] > 0 and q.shape[1] % k.shape[1] == 0
-    if not (same and grouped and q.is_floating_point() and q.dtype == k.dtype == v.dtype):
+    grouped = k.shape[1] > 0 and q.shape[1] > 0 and q.shape[1] % k.shape[1] == 0 and q.shape[3] > 0
+    alike = q.dtype == k.dtype == v.dtype and q.device == k.device == v.device
+    if not (same and grouped and alike and q.dtype in PRECISIONS):
         raise OptionError(
             "q, k and v do not belong together",
             given=shapes,
-            allowed="the same b; h a multiple of g; the same d for q and k; the same g and j for k and v; one dtype",
+            allowed="the same b; h a multiple of g; the same d for q and k; the same g and j for k and v;"
+            f" one device, and one of {', '.join(str(dtype).removeprefix('torch.') for dtype in PRECISIONS)}",
         )
     _probability(dropout)
 
@@ -262,9 +276,12 @@ def _placed(q: Tensor, k: Tensor, q_pos: Positions | None, k_pos: Positions | No
     return q_pos, k_pos
 
 
-def check_one_each(pos: Positions, tokens: Tensor, name: str = "pos", *, tokens_at: int = 1) -> None:
-    """PositionError unless `pos` has a position for each token of every row; dimension `tokens_at` counts tokens."""
-    rows, n = tokens.shape[0], tokens.shape[tokens_at]
+def check_one_each(pos: Positions, tokens: Tensor, name: str = "pos", *, tokens_at: int | None = 1) -> None:
+    """PositionError unless `pos` has a position for each token of every row; dimension `tokens_at` counts tokens.
+
+    None: only the rows are to agree.
+    """
+    rows, n = tokens.shape[0], pos.length if tokens_at is None else tokens.shape[tokens_at]
     if pos.length != n or pos.rows not in (1, rows):
         raise PositionError(
             f"every token has one position: {name}",

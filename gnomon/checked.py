@@ -74,7 +74,7 @@ def _annotated(function: Callable) -> _Annotated:
 
 
 def _exact(hint: Any) -> frozenset[type]:
-    """The classes among the kinds of a hint; not float, whose nan is no number."""
+    """The classes among the kinds of a hint; not float, whose nan is no number, nor int, which may be too large."""
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kinds = [getattr(kind, "array_type", kind) for kind in kinds]
-    return frozenset(kind for kind in kinds if isinstance(kind, type) and kind is not float)
+    return frozenset(kind for kind in kinds if isinstance(kind, type) and kind not in (int, float))

@@ -75,6 +75,10 @@ class Past(ABC):
         if first is None:
             self._model = weakref.ref(model)
 
+    def __getstate__(self) -> dict[str, object]:
+        """All but the model, which has its own file: who reads on begins anew."""
+        return {name: value for name, value in vars(self).items() if name != "_model"}
+
     @contextmanager
     def whole(self) -> Iterator[None]:
         """A call inside leaves no trace where it raises."""

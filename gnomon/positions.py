@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gnomon.checked import checked
 from gnomon.errors import PositionError
+from gnomon.typed import typed
 
 FURTHEST = 2**53
 """Encodings take no position beyond it, where float64 no longer counts by ones.
@@ -118,13 +119,15 @@ class Positions:
     @checked
     def shifted(self, by: int | float | Sequence[float] | Tensor) -> "Positions":
         """The same tokens, every coordinate moved by `by` (a number, or one number an axis)."""
-        given, by = by, torch.as_tensor(by, dtype=torch.float64, device=self.coords.device)
+        given, by = by, _real(by, self.coords.device)
         if by.numel() not in (1, self.axes) or not (torch.compiler.is_compiling() or torch.isfinite(by).all()):
             raise PositionError(
                 "positions move by a finite number, or by one an axis", given=given, allowed=f"1 or {self.axes} numbers"
             )
         start = None if self.start is None or not isinstance(given, int | float) else self.start + given
-        return replace(self, coords=self.coords + by)._stepping(self.step, start)
+        moved = replace(self, coords=self.coords + by)
+        known = self.step is not None and _even(self.step, start, self.length)
+        return moved._stepping(self.step if known else None, start)
 
     def tokens(self, start: int, stop: int) -> "Positions":
         """The tokens `start` to `stop - 1` of every row. PositionError where there are no such tokens."""
@@ -143,6 +146,9 @@ class Positions:
 
     def row(self, which: Tensor) -> "Positions":
         """The rows of the batch that `which` `[m]` int64 names, in that order; what all rows share stays shared."""
+        rows = self.rows
+        if not torch.compiler.is_compiling() and rows > 1 and not ((which >= 0) & (which < rows)).all():
+            raise PositionError("no such rows", given=which.tolist(), allowed=f"0 to {rows - 1}")
         return self._each(lambda field: field if field.shape[0] == 1 else field[which])._stepping(self.step, self.start)
 
     def to(self, device: torch.device | str) -> "Positions":
@@ -240,7 +246,7 @@ def sequence(
     if n < 0:
         raise PositionError("a sequence needs a length", given=n, allowed="0 or more")
     one = isinstance(start, int | float)
-    starts = start if one else torch.as_tensor(start, dtype=torch.float64, device=device)
+    starts = start if one else _real(start, device)
     if one or not (torch.compiler.is_compiling() or starts.is_meta):
         ends = [starts, starts + step * max(n - 1, 0)]
         if not all(abs(end) <= FURTHEST if one else (end.abs() <= FURTHEST).all() for end in ends):
@@ -252,8 +258,9 @@ def sequence(
             )
     count = step * torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
     if not one:
-        return Positions(starts.reshape(-1, 1, 1) + count)._stepping(step)
-    return Positions(count + start, turn=int(start) if start == int(start) else 0)._stepping(step, start)
+        return Positions(starts.reshape(-1, 1, 1) + count)._stepping(step if _even(step, None, n) else None)
+    made = Positions(count + start, turn=int(start) if start == int(start) else 0)
+    return made._stepping(step if _even(step, start, n) else None, start)
 
 
 @checked
@@ -264,8 +271,9 @@ def packed(
 
     With `restart` every document begins at position 0; without, positions run on through the row.
     """
-    if len(lengths) == 0 or min(lengths) < 1:
-        raise PositionError("packing needs the lengths of the documents", given=list(lengths), allowed="1 or more each")
+    lengths = typed(lengths if isinstance(lengths, Sequence) else lengths.tolist(), Sequence[int], "packed, lengths")
+    if not lengths or min(lengths) < 1:
+        raise PositionError("packing needs the lengths of the documents", given=lengths, allowed="1 or more each")
     sizes = torch.as_tensor(lengths, device=device)
     segment = torch.repeat_interleave(torch.arange(len(lengths), device=device), sizes)
     count = torch.arange(segment.shape[0], device=device)
@@ -342,8 +350,10 @@ def timed(seconds: Tensor | Sequence | np.ndarray) -> Positions:
     Subtract a reference time in whole numbers or float64 before calling: a float32 clock of 1.7e9 s ticks in 128 s.
     """
     try:
-        coords = seconds if isinstance(seconds, Tensor) else torch.as_tensor(seconds, dtype=torch.float64)
+        coords = seconds if isinstance(seconds, Tensor) and not seconds.is_complex() else _real(seconds, None)
     except (TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error, PositionError):
+            raise
         raise PositionError("moments are numbers, as many in each row", given=str(error), do="give a tensor") from error
     if coords.is_floating_point() and coords.dtype in (torch.float16, torch.bfloat16):
         raise PositionError(
@@ -397,6 +407,28 @@ def batch(*several: Positions) -> Positions:
         if all(p.placed is None for p in several)
         else torch.cat([p.has_place().expand(p.rows, -1) for p in several]),
     )._stepping(several[0].step if len(steps) == 1 else None)
+
+
+def _real(numbers: object, device: torch.device | str | None) -> Tensor:
+    """Numbers as float64. PositionError for what is no real number."""
+    given = numbers if isinstance(numbers, Tensor | np.ndarray) else torch.as_tensor(numbers, dtype=torch.float64)
+    if isinstance(given, np.ndarray):
+        if given.dtype.kind not in "fiub":
+            raise PositionError("positions are real numbers", given=f"an array of {given.dtype}")
+        given = torch.as_tensor(given.astype(np.float64))
+    if given.is_complex():
+        raise PositionError("positions are real numbers", given=given.dtype)
+    return given.to(torch.float64).to(device)
+
+
+def _even(step: float, start: float | None, n: int) -> bool:
+    """Whether positions are as evenly spaced as float64 can tell: far out, it rounds what is no whole number.
+
+    Where nobody knows the start as a number, only whole steps are taken for even.
+    """
+    if torch.compiler.is_compiling() or (step == int(step) and (start is None or start == int(start))):
+        return True
+    return start is not None and max(abs(start), abs(start + step * n)) < abs(step) * 2**26
 
 
 def _either(first: Tensor | None, second: Tensor | None, whole_first: Tensor, whole_second: Tensor) -> Tensor | None:

@@ -16,6 +16,7 @@ from gnomon.memory import Memory
 from gnomon.past import NoCache, Past
 from gnomon.plan import Plan
 from gnomon.positions import Positions
+from gnomon.precision import autocasts
 
 
 class Block(nn.Module):
@@ -194,7 +195,8 @@ class Transformer(nn.Module):
             x = encoding.embed(x, pos)
         x = self.dropout(x)
         extent, shared = cache.extend(pos), []
-        dtype = torch.get_autocast_dtype(x.device.type) if torch.is_autocast_enabled(x.device.type) else x.dtype
+        check_one_each(extent.keys, tokens, "those of all tokens", tokens_at=None)
+        dtype = torch.get_autocast_dtype(x.device.type) if autocasts(x.device) else x.dtype
         plans = {i: self.blocks[i].attention.plan(extent, dtype, shared) for i in self._makers}
         for layer, (block, first) in enumerate(zip(self.blocks, self._first, strict=True)):
             if self.mask_decoder is None or layer + 1 < len(self.blocks):

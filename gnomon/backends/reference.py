@@ -10,6 +10,7 @@ from gnomon.encoding import Encoding, Property
 from gnomon.masks import Mask
 from gnomon.pairs import dense
 from gnomon.positions import Positions
+from gnomon.precision import uncast
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Reference(Backend):
         self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
         # In 16 bits a definition would be its own rounding; under autocast it would be in 16 bits.
-        with torch.autocast(q.device.type, enabled=False):
+        with uncast(q.device):
             wide = torch.promote_types(q.dtype, torch.float32)
             return self._attend(plan, q.to(wide), k.to(wide), v.to(wide), dropout).to(v.dtype)
 

@@ -8,6 +8,7 @@ from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, dot
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
+from gnomon.precision import uncast
 
 LONGEST_PERIOD = 10000.0
 OPEN = 6.0
@@ -139,7 +140,7 @@ class Chain(Encoding):
     # The lowering: all tokens at once.
 
     def prepare(self, pos: Positions, context: Positions, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        with torch.autocast(pos.coords.device.type, enabled=False):
+        with uncast(pos.coords.device):
             e = self._states(pos, context)
             read = torch.einsum("hxy,rnx->rhny", self.read.double(), e)
         return read.to(dtype), e[:, None].to(dtype)

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gnomon.positions import Positions
+from gnomon.precision import uncast
 
 NEAR_RATE = 0.6
 """How often all candidates of a pivot come from one window; otherwise from everywhere, some of them hard."""
@@ -135,7 +136,7 @@ def contrastive(
     """`-log softmax_n <e_p, e_{c_n}>` at the nearest candidate, the mean of all pivots, in float32 or wider."""
     label, allowed = nearest(pivot, candidate)
     e_pivot, e_candidate = _wide(e_pivot), _wide(e_candidate)
-    with torch.autocast(e_pivot.device.type, enabled=False):
+    with uncast(e_pivot.device):
         logits = torch.einsum("pw,pcw->pc", e_pivot, e_candidate) + allowed.to(e_pivot.dtype)
         return functional.cross_entropy(logits, label)
 
@@ -145,7 +146,7 @@ def distillation(teacher: Float[Tensor, "h m d"], student: Float[Tensor, "h m d"
 
     elements of h x m x m. The teacher learns nothing.
     """
-    with torch.autocast(student.device.type, enabled=False):
+    with uncast(student.device):
         known, found = (torch.log_softmax(_wide(e) @ _wide(e).mT, dim=-1) for e in (teacher.detach(), student))
         return (known.exp() * (known - found) + found.exp() * (found - known)).mean()
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gnomon.errors import OptionError
+from gnomon.precision import uncast
 
 TEN = 10
 EPSILON = 1e-5
@@ -75,7 +76,7 @@ class DigitReader(nn.Module):
     ) -> Float[Tensor, "rows n out"]:
         """What is read at `coords`, all positions at once; dropout draws from `generator`, or as torch does."""
         # A feed-forward part under autocast would be in 16 bits.
-        with torch.autocast(coords.device.type, enabled=False):
+        with uncast(coords.device):
             worth = TEN ** torch.arange(self.digits - 1, -1, -1, device=coords.device)
             digit = (coords.to(torch.int64)[..., None] // worth % TEN).flatten(-2)
             x = functional.embedding(digit, self.token.to(dtype)) + self.slot.to(dtype)

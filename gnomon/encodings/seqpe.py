@@ -20,6 +20,7 @@ from gnomon.encodings.digit_lessons import (
 from gnomon.encodings.digit_reader import DigitReader, initial
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
+from gnomon.precision import uncast
 
 Form = Literal["scalar", "additive", "multiplicative", "input"]
 Projection = Literal["single", "layer", "none"]
@@ -219,7 +220,7 @@ class SeqPE(Encoding):
         """The part of queries (half 0) or keys (half 1), by head."""
         if self.project is not None:
             weight, bias = (t.chunk(2)[half].to(e.dtype) for t in (self.project.weight, self.project.bias))
-            with torch.autocast(e.device.type, enabled=False):
+            with uncast(e.device):
                 e = nn.functional.linear(e, weight, bias)
         return e.unflatten(-1, (self.heads, self.head_dim)).transpose(1, 2)
 

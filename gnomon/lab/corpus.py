@@ -134,7 +134,14 @@ def shakespeare() -> Corpus:
 def own(path: Path) -> Corpus:
     """A user's file, or a folder: by file where it has enough of them, else by contiguous blocks."""
     if path.is_file():
-        return _by_block(path.name, _read(path), "one file")
+        content = _read(path)
+        if b"\0" in content:
+            raise DataError(
+                "the text has NUL bytes",
+                given=f"{path}: a binary file, or text in UTF-16",
+                do="convert it: iconv -f UTF-16 -t UTF-8",
+            )
+        return _by_block(path.name, content, "one file")
     if not path.is_dir():
         raise DataError("no such text", given=str(path), allowed="a file, or a folder with text files")
     names = sorted(

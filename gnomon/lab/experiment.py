@@ -219,7 +219,9 @@ def hash_of(experiment: Mapping[str, Any]) -> str:
     """The hash of an experiment given as JSON. Where its text and the code of its encoding lie is left out."""
     task = {key: value for key, value in experiment["task"].items() if key != "path"}
     encoding = PurePath(experiment["encoding"]).name
-    return hashlib.sha256(canonical({**experiment, "task": task, "encoding": encoding}).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        canonical({**experiment, "task": task, "encoding": encoding}).encode(errors="surrogatepass")
+    ).hexdigest()[:16]
 
 
 def _plain(value: Any) -> Any:

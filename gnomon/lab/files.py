@@ -12,7 +12,13 @@ from gnomon.errors import StoreError
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Have `write` fill a new file beside `path`, bring it to disk, and give it the name in one step."""
+    """Have `write` fill a new file beside `path`, bring it to disk, and give it the name in one step.
+
+    Where `path` is a link, the file that it leads to is replaced. StoreError for what is no regular file.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise StoreError("only a file can be written anew", given=str(path), do="name another file")
     with writing(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".tmp")
         os.close(handle)

@@ -169,7 +169,8 @@ class Store:
         self.make()
         hash = record["hash"]
         temporary = self.work / f"{hash}.{secrets.token_hex(4)}.tmp"
-        text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        # In ASCII: a name of a file may hold what no encoding of text can write.
+        text = json.dumps(record, indent=1, allow_nan=False) + "\n"
         with writing(self.path):
             temporary.mkdir()
             try:

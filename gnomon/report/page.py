@@ -56,7 +56,7 @@ def write(
         raise OptionError("a report is one file", given=f"the folder {out}", do=f"name a file: {out / 'report.html'}")
     summary = summarise(records)
     page = _template().render(_context(summary, records, positions or {}, curves or {}, portraits or {}, command))
-    put(out, page.encode())
+    put(out, page.encode(errors="backslashreplace"))
     return out
 
 

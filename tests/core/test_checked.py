@@ -4,6 +4,7 @@ import copy
 import gc
 import inspect
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -80,6 +81,25 @@ WRONG = {
     "documents as a list": lambda: positions.Positions(positions.sequence(2).coords, segment=[0, 0]),
     "a base of text": lambda: Rope(4, theta="10000"),
     "a base of nan": lambda: Rope(4, theta=math.nan),
+    "imaginary moments": lambda: positions.timed(torch.tensor([1 + 2j])),
+    "an imaginary start": lambda: positions.sequence(2, torch.tensor([1j, 2j])),
+    "an imaginary start of numpy": lambda: positions.sequence(2, np.array([1j, 2j])),
+    "starts of text": lambda: positions.sequence(2, np.array(["a"])),
+    "an imaginary move": lambda: positions.sequence(2).shifted(torch.tensor(1j)),
+    "a start of many digits": lambda: positions.sequence(2, 10**400),
+    "a window of many digits": lambda: Mask(window=2**64),
+    "documents of text": lambda: positions.packed(np.array(["a", "b"])),
+    "documents in a square": lambda: positions.packed(torch.tensor([[2, 3]])),
+    "one document as a number": lambda: positions.packed(torch.tensor(5)),
+    "tokens before the first": lambda: positions.sequence(10).tokens(-3, 10),
+    "tokens past the last": lambda: positions.sequence(10).tokens(3, 99),
+    "tokens backwards": lambda: positions.sequence(10).tokens(5, 3),
+    "a row that is none": lambda: positions.sequence(3, [0, 1]).row(torch.tensor([5])),
+    "no width": lambda: attend(Q[..., :0], Q[..., :0], Q, NoPE()),
+    "8 bits": lambda: attend(*(Q.to(torch.float8_e4m3fn),) * 3, NoPE()),
+    "another precision": lambda: Attention(8, 2, NoPE())(torch.randn(1, 3, 8).double()),
+    "another place": lambda: Attention(8, 2, NoPE())(torch.randn(1, 3, 8, device="meta")),
+    "keys elsewhere": lambda: attend(Q, Q.to("meta"), Q.to("meta"), NoPE()),
     "a table past 64 bits": lambda: create("learned", Shape(width=8, heads=2, head_dim=4), max_positions=2**63),
     "a table past all memory": lambda: create("learned", Shape(width=8, heads=2, head_dim=4), max_positions=2**55),
     "another pairing": lambda: Rope(4, pairing="whole"),
@@ -184,3 +204,46 @@ def test_gnomon_says_how_to_make_what_it_wants():
     with pytest.raises(OptionError) as error:
         gnomon.attend(Q, Q, Q, NoPE(), [0, 1, 2])
     assert "positions.sequence" in error.value.do
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
+def test_documents_are_counted_in_any_type(dtype):
+    assert positions.packed(torch.ones(3, dtype=dtype)).segments().tolist() == [[0, 1, 2]]
+    assert positions.packed(np.array([1, 2], dtype=np.uint16)).length == 3
+
+
+def test_a_module_alone_reads_its_memory():
+    torch.manual_seed(0)
+    module = Attention(16, 2, create("rope", Shape(width=16, heads=2)), mask=gnomon.BIDIRECTIONAL).double()
+    x, memory = torch.randn(2, 7, 16, dtype=torch.float64), Memory(3)
+    module(x[:, :3], cache=memory)
+    assert torch.allclose(module(x[:, 3:], cache=memory), module(x)[:, 3:], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["chain", "rope"])
+def test_a_cache_of_another_batch(name):
+    options = dict(scaling="dynamic", original_length=4.0, factor=2.0) if name == "rope" else {}
+    net = Transformer(**MODEL, encoding=create(name, Shape(width=8, heads=2), **options))
+    cache = Cache(9)
+    net(torch.ones(2, 3, dtype=torch.long), positions.padded(torch.tensor([[0, 1, 1], [1, 1, 1]])), cache=cache)
+    with pytest.raises(UserError):
+        net(torch.ones(3, 1, dtype=torch.long), positions.sequence(1), cache=cache)
+    assert cache.length == 3
+
+
+def test_a_cache_can_be_pickled():
+    past, one = Cache(9), model()
+    one(TOKENS, cache=past)
+    again = pickle.loads(pickle.dumps(past))
+    assert torch.equal(one(TOKENS[:, :1], cache=again), one(TOKENS[:, :1], cache=past))
+
+
+@pytest.mark.parametrize("name", ["deberta", "t5", "kerple", "sandwich", "alibi"])
+@pytest.mark.parametrize("pos", [(1e15, 0.3), (4e15, 0.7), (1e9, 0.1)])
+def test_backends_agree_where_float64_rounds_steps(name, pos):
+    torch.manual_seed(0)
+    encoding = create(name, Shape(width=8, heads=2)).double()
+    q, k, v = (torch.randn(1, 2, 8, 4, dtype=torch.float64) for _ in range(3))
+    for places in (positions.sequence(8, pos[0], step=pos[1]), positions.sequence(8, step=pos[1]).shifted(pos[0])):
+        found, expected = (attend(q, k, v, encoding, places, backend=backend) for backend in ("sdpa", "reference"))
+        assert (found - expected).abs().max() < 1e-9

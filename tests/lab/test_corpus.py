@@ -38,7 +38,7 @@ def test_without_the_package_there_is_an_error_with_the_command(monkeypatch: pyt
 
 
 def test_a_file_is_split_in_blocks_that_keep_apart(tmp_path: Path):
-    text = bytes(i // 250 % 250 for i in range(200_000))
+    text = bytes(1 + i // 250 % 250 for i in range(200_000))
     (tmp_path / "book").write_bytes(text)
     found = own(tmp_path / "book")
     pieces = [part[0] for part in found.parts().values()]
@@ -154,3 +154,10 @@ def test_a_window_lies_in_one_document_and_every_place_is_drawn():
     counts = {window: windows.count(window) for window in set(windows)}
     assert set(counts) == {b"abcd", b"bcde", b"fghi", b"ghij", b"hijk", b"ijkl"}
     assert all(abs(count - 1000) < 150 for count in counts.values())
+
+
+def test_text_in_utf_16_is_told_from_bytes(tmp_path: Path):
+    (tmp_path / "notes.txt").write_text("words " * 100, encoding="utf-16")
+    with pytest.raises(DataError, match="NUL") as error:
+        own(tmp_path / "notes.txt")
+    assert "iconv" in error.value.do
