@@ -17,7 +17,7 @@ PACKAGE = ROOT / "gnomon"
 LAYERS = (
     {"errors"},
     {"typed", "user_imports", "model_types"},
-    {"checked", "user_code"},
+    {"checked", "precision", "user_code"},
     {"positions"},
     {"pairs"},
     {"masks", "content"},

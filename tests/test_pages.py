@@ -3,7 +3,7 @@
 import pytest
 
 from gnomon.encodings import ENCODINGS
-from tests.pages import FOLDER, pages, sections
+from tests.pages import FOLDER, LABELS, REQUIRED, pages, sections
 
 
 @pytest.mark.parametrize("file", pages())
@@ -20,6 +20,52 @@ def test_a_docstring_says_what_a_chooser_asks(name: str):
     told = sections(ENCODINGS[name])
     assert told["sentence"].endswith(".")
     assert "=" in told["formula"] or "<-" in told["formula"], "the second paragraph is the formula"
-    missing = [label for label in ("Positions", "Cost", "Use", "Fails", "Source") if label not in told]
-    assert not missing
+    assert not [label for label in REQUIRED if label not in told]
+    assert not {*told} - {*LABELS, "sentence", "formula", "body"}, "a label that no page has a place for"
     assert name == "none" or "@" in ENCODINGS[name].bibtex
+
+
+class _Labelled:
+    """One sentence.
+
+    x = y
+
+    What else there is.
+
+    Positions: any, also (a list): 1. Cost: none
+    Where it differs: in a word.
+    Use:
+    never.
+    """
+
+
+def test_a_label_that_is_not_known_is_none_of_the_part_before():
+    told = sections(_Labelled)
+    assert told["body"] == "What else there is." and told["Use"] == "never."
+    assert told["Positions"] == "any, also (a list): 1." and told["Cost"] == "none"
+    assert told["Where it differs"] == "in a word."
+
+
+def test_a_label_is_there_once():
+    class Twice:
+        """One sentence.
+
+        x = y
+
+        Use: here. Use: there.
+        """
+
+    with pytest.raises(ValueError, match="twice"):
+        sections(Twice)
+
+
+def test_where_an_encoding_differs_has_a_heading_of_its_own():
+    for name, kind in ENCODINGS.items():
+        told = sections(kind)
+        assert ("## Where it differs" in pages()[f"{name}.md"]) == ("Differs" in told)
+
+
+def test_the_guide_names_every_label_that_is_required():
+    guide = (FOLDER.parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert not [label for label in LABELS if f"`{label}:`" not in guide]
+    assert all(f"`{label}:`" in guide.partition("required")[0].rpartition("\n\n")[2] for label in REQUIRED)
