@@ -233,8 +233,7 @@ class Rope(Encoding):
         return self._rotate(k, *prepared)
 
     def _rotate(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        turned, rest = x[..., : self.rotary], x[..., self.rotary :]
-        return torch.cat([turn(turned, cos, sin, self.pairing), rest], dim=-1)
+        return turn(x, cos, sin, self.pairing)
 
 
 def _length_of_each_query(q_pos: Positions, k_pos: Positions) -> Tensor:

@@ -135,7 +135,7 @@ def test_the_narrowest_head(pairing):
     """Head width 2 is one pair, and both pairings are the same."""
     q, k, v = (normal(1, 2, 4, 2, seed=i) for i in range(3))
     found = attend(q, k, v, Rope(2, pairing=pairing), sequence(4, 3))
-    assert torch.equal(found, attend(q, k, v, Rope(2), sequence(4, 3)))
+    assert gap(found, attend(q, k, v, Rope(2), sequence(4, 3))) < 1e-14
 
 
 @pytest.mark.parametrize(
