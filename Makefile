@@ -1,4 +1,4 @@
-# make compare | test | laws | report | bench | setup | clean | help. Options go in ARGS: make compare ARGS="standard --steps 5000"
+# make compare | test | laws | report | bench | docs | setup | clean | help. Options go in ARGS: make compare ARGS="standard --steps 5000"
 SHELL := /bin/sh
 PYTHON ?= python3
 PIP_FLAGS ?=
@@ -11,7 +11,7 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup compare test laws report bench clean
+.PHONY: help setup compare test laws report bench docs clean
 
 help:
 	@echo "make setup    prepare .venv from constraints.txt; gives .venv/bin/gnomon (once, a few minutes)"
@@ -20,6 +20,7 @@ help:
 	@echo "make laws     every law on every encoding"
 	@echo "make report   the report again, from the stored runs"
 	@echo "make bench    measure speed and memory, beside limits and other packages (half an hour)"
+	@echo "make docs     write the pages of the encodings and the tree of files again, from the code"
 	@echo "make clean    remove .venv and caches; stored runs stay"
 	@echo
 	@echo 'Options go in ARGS:  make compare ARGS="standard --steps 5000"'
@@ -53,6 +54,11 @@ report: $(STAMP)
 # Nothing else should run meanwhile: ARGS=--quick only shows that it runs.
 bench: $(STAMP)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+# Figures are drawn where there are none; ARGS=runs draws all of them again, from the trained encodings of that store.
+docs: $(STAMP)
+	@$(BIN)/python -m tests.pages $(ARGS)
+	@$(BIN)/python -m tests.tree
 
 # One thread of torch a worker: two workers on two cores beat one worker of two threads.
 test: $(STAMP)

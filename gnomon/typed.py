@@ -14,6 +14,7 @@ HOW = {
     "Positions": "make them: gnomon.positions.sequence, packed, padded, grid, timed or randomised",
     "Mask": "give gnomon.CAUSAL, gnomon.BIDIRECTIONAL or gnomon.Mask(causal=..., window=...)",
     "Past": "make one: gnomon.Cache(capacity=1024)",
+    "Shape": "make one: gnomon.Shape(width=64, heads=4)",
 }
 """How to make an object of ours."""
 
@@ -49,6 +50,8 @@ def _fitted(value: Any, kind: Any, where: str) -> tuple[bool, Any]:
         return kind is Any or value is None, value
     if origin is Literal:
         return isinstance(value, str | int | bool) and value in get_args(kind), value
+    if origin is type:
+        return isinstance(value, type) and issubclass(value, get_args(kind)), value
     if origin is tuple:
         return isinstance(value, list | tuple), _items(value, kind, where)
     if origin is Sequence:
@@ -91,6 +94,8 @@ def _described(kind: Any) -> str:
         return "a list" if each is None else f"a list, each {each}"
     if origin is Mapping:
         return "a table of options"
+    if origin is type:
+        return f"a class that inherits from {get_args(kind)[0].__name__}"
     kind = getattr(kind, "array_type", kind)
     name = getattr(kind, "__name__", str(kind))
     return names.get(kind, f"{'an' if name[0] in 'AEIOU' else 'a'} {name}")

@@ -27,8 +27,7 @@ LAYERS = (
     {"attention", "convert"},
     {"transformer"},
     {"laws"},
-    {"lab", "analysis"},
-    {"claims"},
+    {"lab"},
     {"report"},
     {"commands", "cli", "__main__"},
 )

@@ -4,6 +4,7 @@ import inspect
 from dataclasses import fields
 from typing import get_type_hints
 
+from gnomon.checked import checked
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import user
 from gnomon.encodings.alibi import Alibi
@@ -51,6 +52,7 @@ ENCODINGS: dict[str, type[Encoding]] = {
 }
 
 
+@checked
 def named(name: str) -> type[Encoding]:
     """The class of an encoding that comes with gnomon, or of one in a user's file: `path/to/file.py:Class`."""
     if is_class(name):
@@ -60,6 +62,7 @@ def named(name: str) -> type[Encoding]:
     return ENCODINGS[name]
 
 
+@checked
 def create(name: str, shape: Shape, **options: object) -> Encoding:
     """The encoding `name`, or `path/to/file.py:Class`, for a model of the given shape.
 
@@ -69,6 +72,7 @@ def create(name: str, shape: Shape, **options: object) -> Encoding:
     return build(named(name), shape, **options)
 
 
+@checked
 def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
     """An encoding of any class, its sizes taken from `shape`; `options` go to its constructor."""
     known, of_shape = options_of(kind), [field.name for field in fields(Shape)]
@@ -115,6 +119,7 @@ def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
     return encoding
 
 
+@checked
 def options_of(kind: type[Encoding]) -> dict[str, object]:
     """The options of an encoding's constructor with their default values; `Parameter.empty` where one has none."""
     sizes = {field.name for field in fields(Shape)}

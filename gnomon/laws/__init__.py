@@ -1,8 +1,9 @@
 """Laws: invariants that every encoding obeys, or declares that it does not. And mutants: proof that they can fail."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings import ENCODINGS, build, named
 from gnomon.errors import unknown
@@ -29,12 +30,14 @@ class Row:
     seed: int
 
 
-def cases(names: Iterable[str] | None = None) -> list[Case]:
+@checked
+def cases(names: Sequence[str] | None = None) -> list[Case]:
     """Every encoding in each of its variants, causal and not."""
     kinds = {name: named(name) for name in (ENCODINGS if names is None else names)}
     return [case for name, kind in kinds.items() for case in variants(name, kind)]
 
 
+@checked
 def variants(name: str, kind: type[Encoding]) -> list[Case]:
     """The cases of one encoding class: its default options and its `variants`, under each mask that it takes."""
     return [
@@ -44,6 +47,7 @@ def variants(name: str, kind: type[Encoding]) -> list[Case]:
     ]
 
 
+@checked
 def judge(law: Law, case: Case) -> Row:
     """The verdict of one law on one case; an undeclared property must fail, by a counterexample found by search."""
     encoding, seed = case.make(), case.seed
@@ -65,7 +69,8 @@ def judge(law: Law, case: Case) -> Row:
     )
 
 
-def table(names: Iterable[str] | None = None, laws: Iterable[str] | None = None) -> list[Row]:
+@checked
+def table(names: Sequence[str] | None = None, laws: Sequence[str] | None = None) -> list[Row]:
     """Every law on every encoding named (default: all)."""
     chosen = list(LAWS) if laws is None else list(laws)
     for law in chosen:

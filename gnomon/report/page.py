@@ -18,6 +18,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
+from gnomon.checked import checked
 from gnomon.errors import OptionError
 from gnomon.lab.measures import TOLERANCE
 from gnomon.report import figures, frames, tables
@@ -34,6 +35,7 @@ STILL_WIDTH = 900
 PORTRAIT_WIDTH = 290
 
 
+@checked
 def write(
     records: Sequence[Record],
     out: Path | str,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import vl_convert
 
+from gnomon.checked import checked
 from gnomon.errors import DataError, OptionError, unknown
 from gnomon.lab.files import replace_file, writing
 from gnomon.report.figures import loss_by_length
@@ -15,6 +16,7 @@ from gnomon.report.summary import Record, summarise
 WIDTH, HEIGHT = 760, 420
 
 
+@checked
 def figure(records: Sequence[Record], path: Path | str, *, quantity: str = "paired_loss") -> Path:
     """Loss against length as SVG or PNG, by the suffix of `path`; folders are made. Returns the path.
 

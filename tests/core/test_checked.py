@@ -11,7 +11,22 @@ import pytest
 import torch
 
 import gnomon
-from gnomon import Attention, Cache, Mask, Memory, Shape, SinkCache, Transformer, WindowCache, attend, positions
+from gnomon import (
+    Attention,
+    Cache,
+    Mask,
+    Memory,
+    Shape,
+    SinkCache,
+    Transformer,
+    WindowCache,
+    attend,
+    convert,
+    encodings,
+    laws,
+    positions,
+    report,
+)
 from gnomon.checked import checked
 from gnomon.encodings import ENCODINGS, create
 from gnomon.encodings.none import NoPE
@@ -103,6 +118,16 @@ WRONG = {
     "a table past 64 bits": lambda: create("learned", Shape(width=8, heads=2, head_dim=4), max_positions=2**63),
     "a table past all memory": lambda: create("learned", Shape(width=8, heads=2, head_dim=4), max_positions=2**55),
     "another pairing": lambda: Rope(4, pairing="whole"),
+    "a shape that is a table": lambda: create("rope", {"width": 8, "heads": 2}),
+    "a name that is a number": lambda: create(3, Shape(width=8, heads=2)),
+    "a class that is none of an encoding": lambda: encodings.build(int, Shape(width=8, heads=2)),
+    "a class that is an object": lambda: encodings.options_of(NoPE()),
+    "no config": lambda: convert.rope_options(None),
+    "no rows": lambda: convert.paired(None, 8, to="half"),
+    "encodings as one name": lambda: laws.table("rope"),
+    "a law that is a name": lambda: laws.judge("cached", laws.cases(["none"])[0]),
+    "records that are a number": lambda: report.write(3, "report.html"),
+    "a path that is none": lambda: report.figure([], None),
 }
 
 
@@ -247,3 +272,64 @@ def test_backends_agree_where_float64_rounds_steps(name, pos):
     for places in (positions.sequence(8, pos[0], step=pos[1]), positions.sequence(8, step=pos[1]).shifted(pos[0])):
         found, expected = (attend(q, k, v, encoding, places, backend=backend) for backend in ("sdpa", "reference"))
         assert (found - expected).abs().max() < 1e-9
+
+
+UNCHECKED = {
+    "gnomon.Domain": "its bounds may be infinite; what is no range is told of a user's encoding",
+    "gnomon.Encoding": "takes nothing",
+    "gnomon.Positions": "looks at the values of its tensors itself",
+    "gnomon.Property": "a flag",
+    "gnomon.convert.Config": "a protocol",
+    "gnomon.laws.Case": "the constructor that it holds says what it takes",
+    "gnomon.laws.Law": "holds a function",
+    "gnomon.laws.Outcome": "an error may be infinite",
+    "gnomon.laws.Row": "what has been found",
+    "gnomon.pairs.Content": "abstract",
+    "gnomon.pairs.at": "called for each pair inside of kernels",
+    "gnomon.pairs.dense": "called for each plan, with a function",
+    "gnomon.pairs.placed": "called for each plan, with a function",
+    "gnomon.pairs.pointwise": "called for each plan, with a function",
+}
+"""Public callables whose arguments nobody holds to their annotations, and why; besides errors, which are raised."""
+
+
+def public() -> dict[str, object]:
+    """What can be called by a name that `gnomon` or one of its public modules gives it."""
+    found = {}
+    for name in gnomon.__all__:
+        thing = getattr(gnomon, name)
+        inner = vars(thing).items() if inspect.ismodule(thing) else ()
+        names = getattr(thing, "__all__", ())
+        found |= {
+            f"gnomon.{name}.{key}": value
+            for key, value in inner
+            if callable(value)
+            and key[0] != "_"
+            and key not in gnomon.__all__
+            and (key in names or home(value) == f"gnomon.{name}")
+        }
+        if callable(thing):
+            found[f"gnomon.{name}"] = thing
+    return {name: thing for name, thing in found.items() if not name.startswith("gnomon.errors.")}
+
+
+def home(thing: object) -> str | None:
+    return getattr(thing, "__module__", None)
+
+
+def is_checked(thing: object) -> bool:
+    call = thing.__init__ if inspect.isclass(thing) else thing
+    return getattr(call, "__code__", None) is checked(lambda: None).__code__
+
+
+def test_every_public_call_is_checked():
+    """Or is said not to be, for a reason; and nothing is excused that is checked, or gone."""
+    named = public()
+    assert {
+        "gnomon.attend",
+        "gnomon.encodings.create",
+        "gnomon.positions.sequence",
+        "gnomon.laws.judge",
+    } <= named.keys()
+    errors = {name for name, thing in named.items() if inspect.isclass(thing) and issubclass(thing, Exception)}
+    assert {name for name, thing in named.items() if not is_checked(thing)} - errors == UNCHECKED.keys()

@@ -50,5 +50,5 @@ MUTANTS = [
     Mutant.of("kerple: factor zero", _Zero, "matters"),
     Mutant.of("kerple: least value forgotten", _Unbounded, "lowering", "flex", "precision"),
     Mutant.of("kerple: a and p swapped", _Swapped, "lowering", "flex", "precision"),
-    Mutant.of("kerple: positions of 16 bits", _LowPositions, "lowering", "flex", "translation"),
+    Mutant.of("kerple: positions of 16 bits", _LowPositions, "lowering", "flex", "translation", "precision", "half"),
 ]

@@ -57,7 +57,7 @@ class _Everywhere(TransformerXL):
 MUTANTS = [
     Mutant.of("transformer_xl: distances reversed", _Reversed, "lowering", "flex", "precision", "half"),
     Mutant.of("transformer_xl: last row dropped", _LastRowDropped, "lowering", "flex", "precision", "half"),
-    Mutant.of("transformer_xl: forgets the past", _ForgetsThePast, "cached", "evicted", "window"),
+    Mutant.of("transformer_xl: forgets the past", _ForgetsThePast, "lowering", "flex", "cached", "evicted", "window"),
     Mutant.of("transformer_xl: scaled by the width", _ScaledByWidth, "lowering", "flex", "precision", "half"),
     Mutant.of("transformer_xl: u is v", _OneBias, "lowering", "flex", "precision", "half"),
     Mutant.of("transformer_xl: u without a place", _Everywhere, "lowering", "flex", "placeless"),
