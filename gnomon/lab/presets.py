@@ -16,7 +16,7 @@ def quick() -> list[Experiment]:
 
 
 def standard() -> list[Experiment]:
-    """Ten encodings, three seeds, twice as wide and deep, five times the text: about five hours on two cores."""
+    """Ten encodings, three seeds, twice as wide and deep, five times the text: hours on two cores."""
     return sweep(
         COMPARED,
         seeds=(0, 1, 2),
