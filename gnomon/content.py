@@ -7,7 +7,8 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from gnomon.pairs import Content, PairFunction, dense, pointwise
+from gnomon.pairs import Content, Divisible, PairFunction, at, dense, part, pointwise
+from gnomon.positions import Positions
 
 
 def at_head(table: Tensor, b: Tensor, h: Tensor, i: Tensor, row: Tensor) -> Tensor:
@@ -17,25 +18,35 @@ def at_head(table: Tensor, b: Tensor, h: Tensor, i: Tensor, row: Tensor) -> Tens
 
 
 @dataclass(frozen=True)
-class Diagonal:
-    """The diagonal on which a pair lies, by rising key: `j - i + queries - 1`; or the row of a table named for each.
+class Diagonal(Divisible):
+    """The diagonal on which a pair lies, by rising key: `first + j - i + queries - 1`; or the row named for each.
 
     Over evenly spaced positions all pairs of a diagonal are equally far apart, and so have the same row of a table.
     """
 
     queries: int
+    keys: int
     rows: Tensor | None = None
-    """`[queries + keys - 1]` int64."""
+    """`[diagonals]` int64, the row of a table."""
     ends: tuple[int, int] | None = None
     """Two values of `j - i`: pairs that lie before the first, or past the last, have the row of that one."""
+    first: int = 0
 
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        diagonal = j - i + (self.queries - 1)
+        diagonal = self.first + j - i + (self.queries - 1)
         return diagonal if self.rows is None else self.rows[diagonal]
 
     def of(self, table: Tensor) -> Tensor:
-        """A table `[h, rows, d]` with a row for each diagonal."""
-        return table if self.rows is None else table[:, self.rows]
+        """The rows of a table `[h, rows, d]` for each diagonal that these queries and keys have."""
+        mine = slice(self.first, self.first + self.queries + self.keys - 1)
+        return table[:, mine] if self.rows is None else table[:, self.rows[mine]]
+
+    def part(self, queries: slice, keys: slice) -> "Diagonal":
+        count = queries.stop - queries.start
+        first = self.first + keys.start - queries.start + self.queries - count
+        moved = queries.start - keys.start
+        ends = None if self.ends is None else (self.ends[0] + moved, self.ends[1] + moved)
+        return Diagonal(count, keys.stop - keys.start, self.rows, ends, first)
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,10 @@ class Lookup(Content):
             row = row.mT
         found = product.gather(-1, row.expand(*product.shape[:2], *row.shape[2:]))
         return found.mT if self.of_key else found
+
+    def part(self, queries: slice, keys: slice) -> "Lookup":
+        mine = keys if self.of_key else queries
+        return Lookup(self.x[:, :, mine], self.table, part(self.row, queries, keys), self.of_key)
 
     def near(self, queries: int, keys: int) -> tuple[int, int]:
         if not isinstance(self.row, Diagonal) or self.row.ends is None:
@@ -107,6 +122,9 @@ class Total(Content):
     def dense(self, rows: int, queries: int, keys: int) -> Tensor:
         return reduce(operator.add, [term.dense(rows, queries, keys) for term in self.terms])
 
+    def part(self, queries: slice, keys: slice) -> "Total":
+        return Total(tuple(part(term, queries, keys) for term in self.terms))
+
     def near(self, queries: int, keys: int) -> tuple[int, int]:
         each = [term.near(queries, keys) for term in self.terms]
         return min(begin for begin, _ in each), max(end for _, end in each)
@@ -120,19 +138,50 @@ class Total(Content):
 
 
 @dataclass(frozen=True)
-class Matrix(Content):
-    """A number for every pair, `[b or 1, h or 1, i, j]`."""
+class Product(Content):
+    """`<x_i, y_j>`: x `[b, h, i, e]`, y `[b or 1, h or 1, j, e]`."""
 
-    values: Tensor
+    x: Tensor
+    y: Tensor
 
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        return at_head(self.values, b, h, i, j)
+        return self.pointwise()(b, h, i, j)
 
     def pointwise(self) -> PairFunction:
-        return self.__call__
+        values = self.x @ self.y.mT
+        return lambda b, h, i, j: at_head(values, b, h, i, j)
 
     def dense(self, rows: int, queries: int, keys: int) -> Tensor:
-        return self.values
+        return self.x @ self.y.mT
+
+    def part(self, queries: slice, keys: slice) -> "Product":
+        return Product(self.x[:, :, queries], self.y[:, :, keys])
+
+
+@dataclass(frozen=True)
+class Chosen(Content):
+    """One bias where a condition holds, and another, or zero, where it does not."""
+
+    condition: PairFunction
+    yes: Content
+    no: Content | None = None
+
+    def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return self.pointwise()(b, h, i, j)
+
+    def pointwise(self) -> PairFunction:
+        yes, no = self.yes.pointwise(), None if self.no is None else self.no.pointwise()
+        return lambda b, h, i, j: torch.where(
+            self.condition(b, h, i, j), yes(b, h, i, j), 0.0 if no is None else no(b, h, i, j)
+        )
+
+    def dense(self, rows: int, queries: int, keys: int) -> Tensor:
+        yes, no = self.yes.dense(rows, queries, keys), 0.0 if self.no is None else self.no.dense(rows, queries, keys)
+        return torch.where(dense(self.condition, rows, 1, queries, keys, yes.device), yes, no)
+
+    def part(self, queries: slice, keys: slice) -> "Chosen":
+        no = None if self.no is None else self.no.part(queries, keys)
+        return Chosen(part(self.condition, queries, keys), self.yes.part(queries, keys), no)
 
 
 BLOCK = 256
@@ -165,13 +214,22 @@ def key_lookup(k: Tensor, table: Tensor, row: PairFunction) -> Lookup:
     return Lookup(k.repeat_interleave(max(table.shape[0] // k.shape[1], 1), dim=1), table, row, of_key=True)
 
 
-def matrix(values: Tensor) -> Content:
-    """`values[b, h, i, j]`, four dimensions of which the first two may be 1."""
-    return Matrix(values)
-
-
 def total(*terms: PairFunction) -> PairFunction:
     """The sum of several biases."""
     if all(isinstance(term, Content) for term in terms):
         return terms[0] if len(terms) == 1 else Total(terms)
     return lambda b, h, i, j: sum(term(b, h, i, j) for term in terms)
+
+
+def placed(bias: PairFunction | None, q_pos: Positions, k_pos: Positions) -> PairFunction | None:
+    """`bias`, and zero for every pair with a token that has no place."""
+    if bias is None or (q_pos.placed is None and k_pos.placed is None):
+        return bias
+    q_placed, k_placed = q_pos.has_place(), k_pos.has_place()
+
+    def condition(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return at(q_placed, b, i) & at(k_placed, b, j)
+
+    if isinstance(bias, Content):
+        return Chosen(condition, bias)
+    return lambda b, h, i, j: torch.where(condition(b, h, i, j), bias(b, h, i, j), 0.0)

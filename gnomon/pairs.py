@@ -10,8 +10,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from gnomon.positions import Positions
-
 PairFunction = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
@@ -32,12 +30,20 @@ def dense(pair: PairFunction, rows: int, heads: int, queries: int, keys: int, de
     return value[(None,) * (4 - value.dim())]
 
 
-class Content(ABC):
-    """A bias that reads content. It is a pair function, and knows a faster way to all of its values."""
+class Divisible(ABC):
+    """A pair function that knows how to speak for some of its queries and keys alone."""
 
     @abstractmethod
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         """The value of the pairs."""
+
+    @abstractmethod
+    def part(self, queries: slice, keys: slice) -> "PairFunction":
+        """The same function of some queries and keys, which are counted from the first of these."""
+
+
+class Content(Divisible):
+    """A bias that reads content. It is a pair function, and knows a faster way to all of its values."""
 
     @abstractmethod
     def dense(self, rows: int, queries: int, keys: int) -> Tensor:
@@ -64,9 +70,9 @@ def pointwise(pair: PairFunction) -> PairFunction:
     return pair.pointwise() if isinstance(pair, Content) else pair
 
 
-def placed(bias: PairFunction | None, q_pos: Positions, k_pos: Positions) -> PairFunction | None:
-    """`bias`, and zero for every pair with a token that has no place."""
-    if bias is None or (q_pos.placed is None and k_pos.placed is None):
-        return bias
-    q_placed, k_placed = q_pos.has_place(), k_pos.has_place()
-    return lambda b, h, i, j: torch.where(at(q_placed, b, i) & at(k_placed, b, j), bias(b, h, i, j), 0.0)
+def part(pair: PairFunction, queries: slice, keys: slice) -> PairFunction:
+    """The pair function of some queries and keys, which are counted from the first of these."""
+    if isinstance(pair, Divisible):
+        return pair.part(queries, keys)
+    first, other = queries.start, keys.start
+    return lambda b, h, i, j: pair(b, h, i + first, j + other)

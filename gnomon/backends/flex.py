@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gnomon import masks, pairs
 from gnomon.backends.backend import Backend, Raw
+from gnomon.content import placed
 from gnomon.encoding import Encoding, Property
 from gnomon.errors import BackendError
 from gnomon.masks import Mask
@@ -72,7 +73,7 @@ class Flex(Backend):
         bias = None
         if Property.CONTENT_FREE in encoding.properties:
             empty = torch.empty(0, device=device)
-            bias = pairs.placed(encoding.bias(empty, empty, q_pos, k_pos), q_pos, k_pos)
+            bias = placed(encoding.bias(empty, empty, q_pos, k_pos), q_pos, k_pos)
         block_mask = None
         if pair is not None and queries and keys:
             rows = max(q_pos.rows, k_pos.rows)
@@ -96,7 +97,7 @@ class Flex(Backend):
         if raw is not None:
             content = _padded(raw[0], plan.q_room), _padded(raw[1], plan.k_room)
             bias = pairs.pointwise(plan.encoding.bias(*content, plan.q_pos, plan.k_pos))
-            pair = pairs.placed(bias, plan.q_pos, plan.k_pos)
+            pair = placed(bias, plan.q_pos, plan.k_pos)
         # A kernel's logits are float32 whatever its inputs are; penalties of far keys would overflow 16 bits.
         wide = torch.promote_types(q.dtype, torch.float32)
         score_mod = None if pair is None else lambda score, b, h, i, j: score + pair(b, h, i, j).to(wide)

@@ -12,6 +12,7 @@ from gnomon.backends import far
 from gnomon.backends.backend import Backend, Raw
 from gnomon.backends.tabled import Tabled, tabled
 from gnomon.backends.weights import weighted
+from gnomon.content import placed
 from gnomon.encoding import Encoding, Mix, Property, both_placed
 from gnomon.masks import Mask
 from gnomon.pairs import Content, PairFunction, dense
@@ -25,33 +26,59 @@ SHARED = 2**22
 
 @dataclass(frozen=True)
 class _Plan:
-    encoding: Encoding
     q_pos: Positions
     k_pos: Positions
     mask: Mask
     heads: int
     dtype: torch.dtype
+    encoding: Encoding
     content_free: bool
     plain: bool = False
     """Nothing is added and nothing is masked, but for the triangle that SDPA draws where it is `square`."""
     square: bool = False
     table: Tabled | None = None
     """Bias and mask by diagonal, where that is all they depend on."""
-    bias: Tensor | None = None
+    dense: Tensor | None = None
     """Bias and mask of every pair, made for all layers."""
+    bias: PairFunction | None = None
+    """What is added to the logits: of the layer at hand where it reads content."""
+    mix: Mix | None = None
 
-    def part(self, start: int, stop: int) -> tuple["_Plan", slice]:
-        """The plan of some of the queries, and the keys that they may see."""
-        q_pos = self.q_pos.tokens(start, stop)
-        first, last = self.mask.span(q_pos, self.k_pos)
-        keys = slice(first, last)
+    def of_layer(self, raw: Raw | None) -> "_Plan":
+        """The plan with the bias of one layer, whose queries and keys are `raw`."""
+        read = _nothing(self.q_pos) if raw is None else raw
+        bias = self.encoding.bias(*read, self.q_pos, self.k_pos)
+        mix = self.encoding.mix(self.q_pos, self.k_pos)
+        return replace(self, bias=placed(bias, self.q_pos, self.k_pos), mix=mix)
+
+    def part(self, queries: slice, keys: slice) -> "_Plan":
+        """The plan of some of the queries and keys."""
         return replace(
             self,
-            q_pos=q_pos,
-            k_pos=self.k_pos.tokens(first, last),
-            table=None if self.table is None else self.table.part(start, stop, first, last),
-            bias=None if self.bias is None else _cut(self.bias, slice(start, stop), keys),
-        ), keys
+            q_pos=self.q_pos.tokens(queries.start, queries.stop),
+            k_pos=self.k_pos.tokens(keys.start, keys.stop),
+            table=None if self.table is None else self.table.part(queries, keys),
+            dense=None if self.dense is None else _cut(self.dense, queries, keys),
+            bias=None if self.bias is None else pairs.part(self.bias, queries, keys),
+            mix=None if self.mix is None else Mix(self.mix.table, pairs.part(self.mix.row, queries, keys)),
+        )
+
+    def allowed(self) -> Tensor | None:
+        """Bools that broadcast to `[b, h, i, j]`; None where every query sees every key."""
+        pair = self.mask.pair(self.q_pos, self.k_pos)
+        return None if pair is None else self.values(pair)
+
+    def values(self, pair: PairFunction, rows: int | None = None) -> Tensor:
+        """The value of every pair, `[b, h, i, j]` or what broadcasts to it."""
+        rows = max(self.q_pos.rows, self.k_pos.rows) if rows is None else rows
+        return dense(pair, rows, self.heads, self.q_pos.length, self.k_pos.length, self.q_pos.coords.device)
+
+    def masked_bias(self) -> Tensor | None:
+        """The content-free bias of every pair, what is masked at minus infinity; bools where there is only a mask."""
+        allowed = self.allowed()
+        if self.bias is None:
+            return allowed
+        return _from_the_least(_masked(self.values(self.bias), allowed), self.dtype).to(self.dtype)
 
 
 class Sdpa(Backend):
@@ -68,10 +95,11 @@ class Sdpa(Backend):
         self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
     ) -> _Plan:
         content_free = Property.CONTENT_FREE in encoding.properties and encoding.mix(q_pos, k_pos) is None
-        plan = _Plan(encoding, q_pos, k_pos, mask, heads, dtype, content_free)
+        plan = _Plan(q_pos, k_pos, mask, heads, dtype, encoding, content_free)
         if not content_free:
             return plan
-        if encoding.bias(*_nothing(q_pos), q_pos, k_pos) is None:
+        plan = plan.of_layer(None)
+        if plan.bias is None:
             square = mask.square(q_pos, k_pos)
             if square or mask.pair(q_pos, k_pos) is None:
                 return replace(plan, plain=True, square=square)
@@ -79,21 +107,21 @@ class Sdpa(Backend):
             plan = replace(plan, table=tabled(encoding, q_pos, k_pos, mask, heads, dtype))
         size = max(q_pos.rows, k_pos.rows) * heads * q_pos.length * k_pos.length
         if plan.table is None and (_whole(q_pos.length) or size <= SHARED):
-            plan = replace(plan, bias=_bias(plan))
+            plan = replace(plan, dense=plan.masked_bias())
         return plan
 
     def attend(
         self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
-        n = q.shape[2]
+        plan, n = plan if plan.content_free else plan.of_layer(raw), q.shape[2]
         if plan.plain or _whole(n):
-            return _part(plan, q, k, v, raw, scale, dropout)
+            return _some(plan, q, k, v, scale, dropout)
         parts = []
         for start in range(0, n, CHUNK):
-            some = slice(start, min(start + CHUNK, n))
-            part, seen = plan.part(some.start, some.stop)
-            raw_some = None if raw is None else (raw[0][:, :, some], raw[1][:, :, seen])
-            parts.append(_part(part, q[:, :, some], k[:, :, seen], v[:, :, seen], raw_some, scale, dropout))
+            queries = slice(start, min(start + CHUNK, n))
+            keys = slice(*plan.mask.span(plan.q_pos.tokens(queries.start, queries.stop), plan.k_pos))
+            part = plan.part(queries, keys)
+            parts.append(_some(part, q[:, :, queries], k[:, :, keys], v[:, :, keys], scale, dropout))
         return torch.cat(parts, dim=2)
 
 
@@ -102,7 +130,7 @@ def _whole(queries: int) -> bool:
     return torch.compiler.is_compiling() or torch.is_grad_enabled() or queries <= CHUNK
 
 
-def _part(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float) -> Tensor:
+def _some(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float) -> Tensor:
     """Attention of some queries, or of all."""
     options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
     if plan.plain:
@@ -110,46 +138,37 @@ def _part(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: 
     if plan.table is not None:
         return _fused(q.flip(2), k, v, attn_mask=plan.table.flipped(), **options).flip(2)
     if plan.content_free:
-        return _sdpa(q, k, v, _bias(plan) if plan.bias is None else plan.bias, options)
-    pair, mix = _pair(plan, raw), plan.encoding.mix(plan.q_pos, plan.k_pos)
-    if isinstance(pair, Content) and far.can(q, k, v, dropout):
-        sides = far.far_keys(pair, mix, q.shape[2], k.shape[2])
-        if sides and all(plan.mask.pair(plan.q_pos, plan.k_pos.tokens(s.start, s.stop)) is None for s, _ in sides):
-            return _near_and_far(plan, q, k, v, raw, pair, mix, sides, scale)
-    bias, allowed = None if pair is None else _dense(plan, pair, q.shape[0]).to(q.dtype), _allowed(plan)
-    if mix is None:
+        return _sdpa(q, k, v, plan.masked_bias() if plan.dense is None else plan.dense, options)
+    sides = _far(plan, q, k, v, dropout)
+    if sides:
+        return _near_and_far(plan, q, k, v, sides, scale)
+    bias, allowed = None if plan.bias is None else plan.values(plan.bias, q.shape[0]).to(q.dtype), plan.allowed()
+    if plan.mix is None:
         return _sdpa(q, k, v, allowed if bias is None else _masked(bias, allowed), options)
     nowhere = plan.q_pos.placed is None and plan.k_pos.placed is None
     counted = None if nowhere else both_placed(plan.q_pos, plan.k_pos)
-    return weighted(q, k, v, bias, allowed, mix, counted, scale, dropout)
+    return weighted(q, k, v, bias, allowed, plan.mix, counted, scale, dropout)
 
 
-def _pair(plan: _Plan, raw: Raw | None) -> PairFunction | None:
-    """The bias that reads content."""
-    read = _nothing(plan.q_pos) if raw is None else raw
-    return pairs.placed(plan.encoding.bias(*read, plan.q_pos, plan.k_pos), plan.q_pos, plan.k_pos)
+def _far(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> list[tuple[slice, int]]:
+    """The keys so far off that all queries see them alike, where that is known and worth it."""
+    if not isinstance(plan.bias, Content) or not far.can(q, k, v, dropout):
+        return []
+    sides = far.far_keys(plan.bias, plan.mix, q.shape[2], k.shape[2])
+    seen = all(plan.mask.pair(plan.q_pos, plan.k_pos.tokens(keys.start, keys.stop)) is None for keys, _ in sides)
+    return sides if seen else []
 
 
-def _near_and_far(
-    plan: _Plan,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    raw: Raw,
-    pair: Content,
-    mix: Mix | None,
-    sides: list[tuple[slice, int]],
-    scale: float,
-) -> Tensor:
+def _near_and_far(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, sides: list[tuple[slice, int]], scale: float) -> Tensor:
     """Attention to the keys that are far off on either side, and to those between, looked at pair by pair."""
-    parts = [far.attend_far(q, k, v, pair, mix, keys, row, scale) for keys, row in sides]
+    parts = [far.attend_far(q, k, v, plan.bias, plan.mix, keys, row, scale) for keys, row in sides]
     begin = max([keys.stop for keys, _ in sides if keys.start == 0], default=0)
     end = min([keys.start for keys, _ in sides if keys.start > 0], default=k.shape[2])
     if begin < end:
-        near, between = replace(plan, k_pos=plan.k_pos.tokens(begin, end)), slice(begin, end)
-        bias = _dense(near, _pair(near, (raw[0], raw[1][:, :, between])), q.shape[0])
-        mix = plan.encoding.mix(near.q_pos, near.k_pos)
-        parts.append(far.attend_near(q, k[:, :, between], v[:, :, between], bias, _allowed(near), mix, scale))
+        between = slice(begin, end)
+        near = plan.part(slice(0, q.shape[2]), between)
+        bias = near.values(near.bias, q.shape[0])
+        parts.append(far.attend_near(q, k[:, :, between], v[:, :, between], bias, near.allowed(), near.mix, scale))
     return far.merged(parts)
 
 
@@ -167,15 +186,6 @@ def _sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None, options: di
     return _fused(q, k, v, attn_mask=attn_mask, **options)
 
 
-def _bias(plan: _Plan) -> Tensor | None:
-    """The content-free bias of every pair, what is masked at minus infinity; bools where there is only a mask."""
-    bias, allowed = plan.encoding.bias(*_nothing(plan.q_pos), plan.q_pos, plan.k_pos), _allowed(plan)
-    if bias is None:
-        return allowed
-    bias = _masked(_dense(plan, pairs.placed(bias, plan.q_pos, plan.k_pos)), allowed)
-    return _from_the_least(bias, plan.dtype).to(plan.dtype)
-
-
 def _cut(bias: Tensor, queries: slice, keys: slice) -> Tensor:
     """The biases of some pairs; a dimension of one stands for all."""
     bias = bias if bias.shape[2] == 1 else bias[:, :, queries]
@@ -185,16 +195,6 @@ def _cut(bias: Tensor, queries: slice, keys: slice) -> Tensor:
 def _nothing(pos: Positions) -> tuple[Tensor, Tensor]:
     """The queries and keys of a content-free bias, which must not touch them."""
     return (torch.empty(0, device=pos.coords.device),) * 2
-
-
-def _dense(plan: _Plan, pair: PairFunction, rows: int | None = None) -> Tensor:
-    rows = max(plan.q_pos.rows, plan.k_pos.rows) if rows is None else rows
-    return dense(pair, rows, plan.heads, plan.q_pos.length, plan.k_pos.length, plan.q_pos.coords.device)
-
-
-def _allowed(plan: _Plan) -> Tensor | None:
-    pair = plan.mask.pair(plan.q_pos, plan.k_pos)
-    return None if pair is None else _dense(plan, pair)
 
 
 def _masked(bias: Tensor, allowed: Tensor | None) -> Tensor:

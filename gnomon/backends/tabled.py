@@ -24,9 +24,10 @@ class Tabled:
     queries: int
     keys: int
 
-    def part(self, start: int, stop: int, first: int, last: int) -> "Tabled":
-        """That of the queries `start` to `stop - 1` and the keys `first` to `last - 1`."""
-        return Tabled(self.table, self.last - start + first, stop - start, last - first)
+    def part(self, queries: slice, keys: slice) -> "Tabled":
+        """That of some of the queries and keys."""
+        last = self.last - queries.start + keys.start
+        return Tabled(self.table, last, queries.stop - queries.start, keys.stop - keys.start)
 
     def flipped(self) -> Tensor:
         """`[1, h, queries, keys]` with the queries counted from the last: entry (i', j) is that of i' + j, a view."""

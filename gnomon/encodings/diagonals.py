@@ -34,7 +34,7 @@ def diagonal(
     """
     ahead = q_pos.ahead_of(k_pos)
     if near is None or ahead is None or q_pos.step == 0:
-        return Diagonal(q_pos.length, rows)
+        return Diagonal(q_pos.length, k_pos.length, rows)
     # p_i - p_j = ahead - step (j - i)
     first, last = sorted((ahead - end) / q_pos.step for end in near)
-    return Diagonal(q_pos.length, rows, (math.floor(first), math.ceil(last)))
+    return Diagonal(q_pos.length, k_pos.length, rows, (math.floor(first), math.ceil(last)))

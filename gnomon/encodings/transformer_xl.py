@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.checked import checked
-from gnomon.content import matrix, query_lookup
+from gnomon.content import Chosen, Product, query_lookup
 from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.diagonals import diagonal, diagonals
 from gnomon.encodings.frequencies import angles, geometric
@@ -136,18 +136,17 @@ class TransformerXL(Encoding):
         a, b = (q.to(narrow) @ self._projections().to(narrow)).to(wide).chunk(2, dim=-1)
         (q_sin, q_cos), (k_sin, k_cos) = self._waves(q_pos.anchored(), wide), self._waves(k_pos.anchored(), wide)
         left = torch.cat([a * q_sin + b * q_cos, b * q_sin - a * q_cos], dim=-1).to(narrow)
-        near = matrix(left @ torch.cat([k_cos, k_sin], dim=-1).to(narrow).mT)
+        near = Product(left, torch.cat([k_cos, k_sin], dim=-1).to(narrow))
         if self.clamp_len is None:
             return near
         q_at, k_at, end = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0], self.clamp_len
         ends = torch.tensor([-end, end], dtype=torch.float64, device=q.device)
-        far = matrix(q.to(narrow) @ self._table(ends).mT.to(narrow))
 
-        def pair(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            apart = at(q_at, b, i) - at(k_at, b, j)
-            return torch.where(apart.abs() < end, near(b, h, i, j), far(b, h, i, (apart > 0).to(torch.int64)))
+        def apart(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            return at(q_at, b, i) - at(k_at, b, j)
 
-        return pair
+        far = query_lookup(q.to(narrow), self._table(ends), lambda *pair: (apart(*pair) > 0).to(torch.int64))
+        return Chosen(lambda *pair: apart(*pair).abs() < end, near, far)
 
     def _projections(self) -> Tensor:
         """W of each head, `[h, d, w]`."""

@@ -287,7 +287,7 @@ UNCHECKED = {
     "gnomon.pairs.Content": "abstract",
     "gnomon.pairs.at": "called for each pair inside of kernels",
     "gnomon.pairs.dense": "called for each plan, with a function",
-    "gnomon.pairs.placed": "called for each plan, with a function",
+    "gnomon.content.placed": "called for each plan, with a function",
     "gnomon.pairs.pointwise": "called for each plan, with a function",
 }
 """Public callables whose arguments nobody holds to their annotations, and why; besides errors, which are raised."""

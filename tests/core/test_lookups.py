@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnomon.content import BLOCK, Diagonal, by_diagonal, key_lookup, matrix, query_lookup, total
-from gnomon.pairs import dense, pointwise
+from gnomon.content import BLOCK, Chosen, Diagonal, Product, by_diagonal, key_lookup, query_lookup, total
+from gnomon.pairs import dense, part, pointwise
 from tests.core.common import gap, normal
 
 ROWS, HEADS, KV_HEADS, WIDTH = 2, 6, 3, 8
@@ -15,7 +15,7 @@ SIZES = [(5, 5), (3, 7), (7, 3), (1, 9), (9, 1), (20, BLOCK + 30)]
 
 def lookups(queries: int, keys: int, rows: torch.Tensor | None, table_rows: int):
     table = normal(HEADS, table_rows, WIDTH, seed=3)
-    row = Diagonal(queries, rows)
+    row = Diagonal(queries, keys, rows)
     q, k = normal(ROWS, HEADS, queries, WIDTH, seed=1), normal(ROWS, KV_HEADS, keys, WIDTH, seed=2)
     return q, k, table, query_lookup(q, table, row), key_lookup(k, table, row)
 
@@ -39,12 +39,36 @@ def test_by_diagonals_as_pair_by_pair(queries: int, keys: int, named: bool):
         for found in (dense(lookup, ROWS, HEADS, queries, keys), dense(other, ROWS, HEADS, queries, keys)):
             assert gap(found, right) < 1e-14
         assert gap(lookup(*grid), right) < 1e-14 and gap(pointwise(lookup)(*grid), right) < 1e-14
-    both = total(of_query, of_key, matrix(normal(1, 1, queries, keys, seed=4)))
-    right = sum(expected) + normal(1, 1, queries, keys, seed=4)
+    x, y = normal(1, 1, queries, 4, seed=4), normal(1, 1, keys, 4, seed=5)
+    both = total(of_query, of_key, Product(x, y))
+    right = sum(expected) + x @ y.mT
     assert gap(dense(both, ROWS, HEADS, queries, keys), right) < 1e-14
     assert gap(pointwise(both)(*grid), right) < 1e-14
     mixed = total(of_query, lambda b, h, i, j: 0.5 * (i - j))
     assert gap(dense(mixed, ROWS, HEADS, queries, keys), expected[0] + 0.5 * (i - j)) < 1e-14
+
+
+@pytest.mark.parametrize("some, others", [((0, 4), (0, 9)), ((2, 5), (3, 4)), ((6, 7), (0, 1)), ((1, 7), (2, 9))])
+def test_a_part_is_that_of_the_whole(some: tuple[int, int], others: tuple[int, int]):
+    queries, keys = 7, 9
+    for named in (False, True):
+        diagonals = queries + keys - 1
+        rows = torch.arange(diagonals) * 7 % 5 if named else None
+        *_, of_query, of_key = lookups(queries, keys, rows, 5 if named else diagonals)
+        x, y = normal(ROWS, HEADS, queries, 4, seed=4), normal(1, 1, keys, 4, seed=5)
+        odd = Chosen(lambda b, h, i, j: (i + 2 * j) % 3 == 0, of_query, Product(x, y))
+        by_rows = replace(of_key, row=lambda b, h, i, j: (i + j) % 5)
+        plain = lambda b, h, i, j: 0.5 * i - j + h  # noqa: E731
+        for pair in (of_query, of_key, odd, by_rows, Chosen(lambda b, h, i, j: i > j, of_key), plain):
+            both = total(pair, of_key, of_query)
+            for whole in (pair, both):
+                a, b = slice(*some), slice(*others)
+                cut = part(whole, a, b)
+                sizes = ROWS, HEADS, a.stop - a.start, b.stop - b.start
+                expected = dense(whole, ROWS, HEADS, queries, keys)[..., a, b]
+                grid = (torch.arange(size).reshape(-1, *[1] * (3 - at)) for at, size in enumerate(sizes))
+                assert gap(dense(cut, *sizes), expected) < 1e-14
+                assert gap(pointwise(cut)(*grid).expand_as(expected), expected) < 1e-14
 
 
 @pytest.mark.parametrize("queries, keys", SIZES)
@@ -63,7 +87,7 @@ def test_values_are_laid_out_by_diagonals_and_gradients_come_back(queries: int, 
 def test_gradients_of_a_lookup():
     for queries, keys in ((4, 6), (6, 4)):
         q, k, table, *_ = lookups(queries, keys, None, queries + keys - 1)
-        row = Diagonal(queries)
+        row = Diagonal(queries, keys)
 
         def both(q, k, table):
             made = total(query_lookup(q, table, row), key_lookup(k, table, row))  # noqa: B023

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from gnomon import positions
 from gnomon.attention import attend
+from gnomon.content import placed
 from gnomon.encodings.none import NoPE
 from gnomon.errors import OptionError
 from gnomon.masks import BIDIRECTIONAL, CAUSAL, Mask
-from gnomon.pairs import dense, placed
+from gnomon.pairs import dense
 from gnomon.positions import Positions
 from tests.core.common import HEAD_DIM, HEADS, anywhere, every_variant, gap, heads, label, make, weigh
 

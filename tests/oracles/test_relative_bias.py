@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from gnomon.attention import attend
+from gnomon.content import placed
 from gnomon.encodings.relative_bias import RelativeBias
 from gnomon.masks import BIDIRECTIONAL
-from gnomon.pairs import dense, placed
+from gnomon.pairs import dense
 from gnomon.positions import Positions, grid
 from tests.oracles.others import close, copy, normal, theirs, weigh
 

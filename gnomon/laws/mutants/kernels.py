@@ -32,8 +32,8 @@ class _MasksByNumber(Sdpa):
     def attend(
         self, plan: SdpaPlan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
-        if plan.bias is not None:
-            plan = replace(plan, bias=plan.bias.clamp(min=-1e9))
+        if plan.dense is not None:
+            plan = replace(plan, dense=plan.dense.clamp(min=-1e9))
         return super().attend(plan, q, k, v, raw, scale, dropout)
 
 
