@@ -7,7 +7,7 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from gnomon.pairs import Content, Divisible, PairFunction, at, dense, part, pointwise
+from gnomon.pairs import Content, Dense, Divisible, PairFunction, at, dense, part, pointwise
 from gnomon.positions import Positions
 
 
@@ -163,8 +163,8 @@ class Chosen(Content):
     """One bias where a condition holds, and another, or zero, where it does not."""
 
     condition: PairFunction
-    yes: Content
-    no: Content | None = None
+    yes: Dense
+    no: Dense | None = None
 
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         return self.pointwise()(b, h, i, j)
@@ -230,6 +230,6 @@ def placed(bias: PairFunction | None, q_pos: Positions, k_pos: Positions) -> Pai
     def condition(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         return at(q_placed, b, i) & at(k_placed, b, j)
 
-    if isinstance(bias, Content):
+    if isinstance(bias, Dense):
         return Chosen(condition, bias)
     return lambda b, h, i, j: torch.where(condition(b, h, i, j), bias(b, h, i, j), 0.0)

@@ -318,7 +318,8 @@ class Encoding(nn.Module):
         """A function of four indices whose value is added to the scaled logits, or None.
 
         q `[b, h, i, d]` and k `[b, g, j, d]` are as projected. A bias that reads k belongs to an encoding that leaves
-        `key` alone, so that cached keys are still as projected; a content-free one must not touch q and k.
+        `key` alone, so that cached keys are still as projected; a content-free one must not touch q and k, which are
+        empty then, of the precision of the logits: distances are taken in float64, and what follows in that.
 
         A backend may ask for the bias of a content-free, TRANSLATION_INVARIANT encoding at other positions than those
         of the tokens, on one axis, and use a value for every pair with the same p_i - p_j: as many queries and keys as

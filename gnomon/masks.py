@@ -86,6 +86,13 @@ class Mask:
                 last = max(min(last, end + self.window - 1), first + 1)
         return first, last
 
+    def seen(self, q_pos: Positions, k_pos: Positions) -> int:
+        """How many of the first keys every query is known to see, without looking at data."""
+        plain = all(pos.index is None and pos.segment is None for pos in (q_pos, k_pos))
+        if not plain or self.window is not None:
+            return 0
+        return min(max(q_pos.turn - k_pos.turn + 1, 0), k_pos.length) if self.causal else k_pos.length
+
     @staticmethod
     def past_only(q_pos: Positions, k_pos: Positions) -> bool:
         """Whether no key comes after any query, known without looking at data."""

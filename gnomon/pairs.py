@@ -20,7 +20,7 @@ def at(table: Tensor, b: Tensor, i: Tensor) -> Tensor:
 
 def dense(pair: PairFunction, rows: int, heads: int, queries: int, keys: int, device=None) -> Tensor:
     """The value of `pair` on every index: four dimensions that broadcast to `[rows, heads, queries, keys]`."""
-    if isinstance(pair, Content):
+    if isinstance(pair, Dense):
         return pair.dense(rows, queries, keys)
     b = torch.arange(rows, device=device)[:, None, None, None]
     h = torch.arange(heads, device=device)[:, None, None]
@@ -42,8 +42,8 @@ class Divisible(ABC):
         """The same function of some queries and keys, which are counted from the first of these."""
 
 
-class Content(Divisible):
-    """A bias that reads content. It is a pair function, and knows a faster way to all of its values."""
+class Dense(Divisible):
+    """A pair function that knows a faster way to all of its values than one by one."""
 
     @abstractmethod
     def dense(self, rows: int, queries: int, keys: int) -> Tensor:
@@ -52,6 +52,10 @@ class Content(Divisible):
     @abstractmethod
     def pointwise(self) -> PairFunction:
         """The same function with all its products made, as a kernel wants it."""
+
+
+class Content(Dense):
+    """A bias that reads content."""
 
     def near(self, queries: int, keys: int) -> tuple[int, int]:
         """The first key, and one past the last, that has to be looked at pair by pair; see `far` for the others."""
@@ -67,7 +71,7 @@ class Content(Divisible):
 
 def pointwise(pair: PairFunction) -> PairFunction:
     """The pair function as a kernel wants it."""
-    return pair.pointwise() if isinstance(pair, Content) else pair
+    return pair.pointwise() if isinstance(pair, Dense) else pair
 
 
 def part(pair: PairFunction, queries: slice, keys: slice) -> PairFunction:

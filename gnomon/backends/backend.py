@@ -35,3 +35,8 @@ class Backend(ABC):
         `raw` are queries and keys as projected where the encoding's bias reads them, None where it is content-free;
         `dropout` is the probability with which a weight is dropped. A query that sees no key receives zeros.
         """
+
+
+def nothing(pos: Positions, dtype: torch.dtype) -> Raw:
+    """The queries and keys of a content-free bias: none, in the precision of the logits that it is added to."""
+    return (torch.empty(0, dtype=torch.promote_types(dtype, torch.float32), device=pos.coords.device),) * 2

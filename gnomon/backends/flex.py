@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gnomon import masks, pairs
-from gnomon.backends.backend import Backend, Raw
+from gnomon.backends.backend import Backend, Raw, nothing
 from gnomon.content import placed
 from gnomon.encoding import Encoding, Property
 from gnomon.errors import BackendError
@@ -72,8 +72,7 @@ class Flex(Backend):
             pair = masks.both(_within(queries, keys, device), mask.pair(q_pos, k_pos))
         bias = None
         if Property.CONTENT_FREE in encoding.properties:
-            empty = torch.empty(0, device=device)
-            bias = placed(encoding.bias(empty, empty, q_pos, k_pos), q_pos, k_pos)
+            bias = pairs.pointwise(placed(encoding.bias(*nothing(q_pos, dtype), q_pos, k_pos), q_pos, k_pos))
         block_mask = None
         if pair is not None and queries and keys:
             rows = max(q_pos.rows, k_pos.rows)

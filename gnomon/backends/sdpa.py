@@ -9,7 +9,7 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 
 from gnomon import pairs
 from gnomon.backends import far
-from gnomon.backends.backend import Backend, Raw
+from gnomon.backends.backend import Backend, Raw, nothing
 from gnomon.backends.tabled import Tabled, tabled
 from gnomon.backends.weights import weighted
 from gnomon.content import placed
@@ -46,7 +46,7 @@ class _Plan:
 
     def of_layer(self, raw: Raw | None) -> "_Plan":
         """The plan with the bias of one layer, whose queries and keys are `raw`."""
-        read = _nothing(self.q_pos) if raw is None else raw
+        read = nothing(self.q_pos, self.dtype) if raw is None else raw
         bias = self.encoding.bias(*read, self.q_pos, self.k_pos)
         mix = self.encoding.mix(self.q_pos, self.k_pos)
         return replace(self, bias=placed(bias, self.q_pos, self.k_pos), mix=mix)
@@ -63,6 +63,10 @@ class _Plan:
             mix=None if self.mix is None else Mix(self.mix.table, pairs.part(self.mix.row, queries, keys)),
         )
 
+    @property
+    def rows(self) -> int:
+        return max(self.q_pos.rows, self.k_pos.rows)
+
     def allowed(self) -> Tensor | None:
         """Bools that broadcast to `[b, h, i, j]`; None where every query sees every key."""
         pair = self.mask.pair(self.q_pos, self.k_pos)
@@ -70,15 +74,23 @@ class _Plan:
 
     def values(self, pair: PairFunction, rows: int | None = None) -> Tensor:
         """The value of every pair, `[b, h, i, j]` or what broadcasts to it."""
-        rows = max(self.q_pos.rows, self.k_pos.rows) if rows is None else rows
+        rows = self.rows if rows is None else rows
         return dense(pair, rows, self.heads, self.q_pos.length, self.k_pos.length, self.q_pos.coords.device)
 
     def masked_bias(self) -> Tensor | None:
         """The content-free bias of every pair, what is masked at minus infinity; bools where there is only a mask."""
-        allowed = self.allowed()
         if self.bias is None:
-            return allowed
-        return _from_the_least(_masked(self.values(self.bias), allowed), self.dtype).to(self.dtype)
+            return self.allowed()
+        bias = self.values(self.bias)
+        if torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return _from_the_least(_masked(bias, self.allowed()), self.dtype).to(self.dtype)
+        # In place, and only where something is hidden: to write all of it once more costs as much as to make it.
+        bias = _own(bias, self)
+        seen = self.mask.seen(self.q_pos, self.k_pos)
+        rest = replace(self, k_pos=self.k_pos.tokens(seen, self.k_pos.length)).allowed()
+        if rest is not None:
+            bias[..., seen:].masked_fill_(~rest, -torch.inf)
+        return _from_the_least(bias, self.dtype).to(self.dtype)
 
 
 class Sdpa(Backend):
@@ -105,7 +117,7 @@ class Sdpa(Backend):
                 return replace(plan, plain=True, square=square)
         else:
             plan = replace(plan, table=tabled(encoding, q_pos, k_pos, mask, heads, dtype))
-        size = max(q_pos.rows, k_pos.rows) * heads * q_pos.length * k_pos.length
+        size = plan.rows * heads * q_pos.length * k_pos.length
         if plan.table is None and (_whole(q_pos.length) or size <= SHARED):
             plan = replace(plan, dense=plan.masked_bias())
         return plan
@@ -186,15 +198,19 @@ def _sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None, options: di
     return _fused(q, k, v, attn_mask=attn_mask, **options)
 
 
+def _own(bias: Tensor, plan: _Plan) -> Tensor:
+    """The bias with a number for every pair of its own, that is no parameter of the encoding: to be written to."""
+    parameters = {parameter.untyped_storage().data_ptr() for parameter in plan.encoding.parameters()}
+    full = (max(bias.shape[0], plan.rows), bias.shape[1], plan.q_pos.length, plan.k_pos.length)
+    if bias.shape == full and bias.is_contiguous() and bias.untyped_storage().data_ptr() not in parameters:
+        return bias
+    return bias.expand(full).clone(memory_format=torch.contiguous_format)
+
+
 def _cut(bias: Tensor, queries: slice, keys: slice) -> Tensor:
     """The biases of some pairs; a dimension of one stands for all."""
     bias = bias if bias.shape[2] == 1 else bias[:, :, queries]
     return bias if bias.shape[3] == 1 else bias[..., keys]
-
-
-def _nothing(pos: Positions) -> tuple[Tensor, Tensor]:
-    """The queries and keys of a content-free bias, which must not touch them."""
-    return (torch.empty(0, device=pos.coords.device),) * 2
 
 
 def _masked(bias: Tensor, allowed: Tensor | None) -> Tensor:

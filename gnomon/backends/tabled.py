@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gnomon.backends.backend import nothing
 from gnomon.encoding import Encoding, Property
 from gnomon.masks import Mask
 from gnomon.pairs import dense
@@ -53,8 +54,9 @@ def tabled(
     offset = torch.arange(1 - n, k_pos.length, device=device)
     origin = Positions(torch.zeros(1, 1, 1, dtype=torch.float64, device=device))
     line = Positions((ahead - q_pos.step * offset.to(torch.float64))[None, :, None])
-    empty = torch.empty(0, device=device)
-    bias = dense(encoding.bias(empty, empty, line, origin), 1, heads, line.length, 1, device)[..., 0].to(dtype)
+    bias = dense(encoding.bias(*nothing(q_pos, dtype), line, origin), 1, heads, line.length, 1, device)[..., 0].to(
+        dtype
+    )
     later = offset + (k_pos.turn - q_pos.turn)
     if mask.causal:
         bias = bias.masked_fill(later > 0, -torch.inf)

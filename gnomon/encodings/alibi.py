@@ -60,16 +60,16 @@ class Alibi(Encoding):
         return self.scale(q.shape[-1]) * dot(q, k) + penalty.to(q.dtype)
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        slope = torch.tensor(self.slopes, dtype=torch.float64, device=q_pos.coords.device)
+        wide, slope = q.dtype, torch.tensor(self.slopes, dtype=q.dtype, device=q_pos.coords.device)
         if q_pos.axes == 1:
             q_at, k_at = q_pos.coords[..., 0], k_pos.coords[..., 0]
-            return lambda b, h, i, j: -slope[h] * (at(q_at, b, i) - at(k_at, b, j)).abs()
+            return lambda b, h, i, j: -slope[h] * (at(q_at, b, i) - at(k_at, b, j)).abs().to(wide)
         # Copies: flex on CPU (torch 2.13) takes no two views of one tensor.
         q_axes, k_axes = ([axis.contiguous() for axis in pos.coords.unbind(-1)] for pos in (q_pos, k_pos))
 
         def euclidean(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
             square = sum((at(q_at, b, i) - at(k_at, b, j)) ** 2 for q_at, k_at in zip(q_axes, k_axes, strict=True))
-            return -slope[h] * square.sqrt()
+            return -slope[h] * square.sqrt().to(wide)
 
         return euclidean
 

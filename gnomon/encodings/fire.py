@@ -1,5 +1,7 @@
 """FIRE: a small network of the relative distance, progressively interpolated to any length."""
 
+from dataclasses import dataclass, replace
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -7,7 +9,7 @@ from torch import Tensor, nn
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.errors import OptionError
-from gnomon.pairs import PairFunction, at
+from gnomon.pairs import Dense, PairFunction, at, dense, part
 from gnomon.positions import Positions
 
 EPSILON = 1e-6
@@ -104,19 +106,62 @@ class Fire(Encoding):
         return tuple(t.to(wide) for t in (self.hidden.weight[:, 0], self.hidden.bias, self.out.weight, self.out.bias))
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        w, b_in, w_out, b_out = self._weights()
         c, least = self.c.to(torch.float64).abs(), self.start * self.mu.to(torch.float64).abs()
-        q_at, k_at, causal = q_pos.coords[..., 0], k_pos.coords[..., 0], self.causal
+        q_at, k_at, causal, wide = q_pos.coords[..., 0], k_pos.coords[..., 0], self.causal, q.dtype
 
-        def function(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        def ratio(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
             p_i, p_j = at(q_at, b, i), at(k_at, b, j)
             end = torch.maximum(p_i if causal else torch.maximum(p_i, p_j), least)
-            ratio = torch.log1p(c * (p_i - p_j).abs()) / (torch.log1p(c * end) + EPSILON)
-            ratio = ratio.to(w.dtype)
-            # Unit by unit, so that no tensor is wider than the pairs themselves, and flex can inline it.
-            value = b_out[h]
-            for unit in range(self.units):
-                value = value + w_out[h, unit] * (w[unit] * ratio + b_in[unit]).relu()
-            return value
+            grown = torch.log1p((c * (p_i - p_j).abs()).to(wide))
+            return grown / (torch.log1p((c * end).to(wide)) + EPSILON)
 
-        return function
+        return _Network(ratio, *(weight.to(wide) for weight in self._weights()))
+
+
+@dataclass(frozen=True)
+class _Network(Dense):
+    """The network of a number for every pair: one hidden layer of rectified units, linear between its kinks."""
+
+    ratio: PairFunction
+    w: Float[Tensor, " m"]
+    b_in: Float[Tensor, " m"]
+    w_out: Float[Tensor, "h m"]
+    b_out: Float[Tensor, " h"]
+
+    def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        # Unit by unit, so that no tensor is wider than the pairs themselves, and flex can inline it.
+        ratio, value = self.ratio(b, h, i, j), self.b_out[h]
+        for unit in range(self.w.shape[0]):
+            value = value + self.w_out[h, unit] * (self.w[unit] * ratio + self.b_in[unit]).relu()
+        return value
+
+    def pointwise(self) -> PairFunction:
+        return self.__call__
+
+    def part(self, queries: slice, keys: slice) -> "_Network":
+        return replace(self, ratio=part(self.ratio, queries, keys))
+
+    def dense(self, rows: int, queries: int, keys: int) -> Tensor:
+        ratio = dense(self.ratio, rows, 1, queries, keys, self.w.device)
+        if torch.is_grad_enabled():
+            hidden = (ratio[..., None] * self.w + self.b_in).relu()
+            return (hidden @ self.w_out.mT + self.b_out)[:, 0].movedim(-1, 1)
+        # Without a gradient, the slope and the offset of its piece for each pair.
+        kinks, slope, offset = self.pieces()
+        piece = torch.bucketize(ratio.detach(), kinks)[:, 0]
+        return torch.addcmul(offset[:, piece].transpose(0, 1), slope[:, piece].transpose(0, 1), ratio)
+
+    def pieces(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Where units switch on or off, `[m]` rising, and what the output is before, between and after: `[h, m + 1]`.
+
+        A unit with w = 0 never switches: it is taken to do so at 0, its two sides being one.
+        """
+        w, b_in, w_out = (weight.to(torch.float64) for weight in (self.w, self.b_in, self.w_out))
+        kink = torch.where(w == 0, 0.0, -b_in / torch.where(w == 0, 1.0, w))
+        order = kink.detach().argsort()
+        # On before its kink where w < 0, after it where w > 0, everywhere where w = 0 and b > 0.
+        rank = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
+        at = torch.arange(len(order) + 1, device=order.device)[:, None]
+        on = torch.where(w > 0, at > rank, torch.where(w < 0, at <= rank, b_in > 0)).to(torch.float64)
+        slope, offset = (w_out * w) @ on.T, (w_out * b_in) @ on.T + self.b_out.to(torch.float64)[:, None]
+        return kink.detach()[order].to(self.w.dtype), slope.to(self.w.dtype), offset.to(self.w.dtype)

@@ -128,12 +128,12 @@ class Kerple(Encoding):
         return self.scale(q.shape[-1]) * dot(q, k) - penalty.to(q.dtype)
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        a, p = self.numbers()
+        a, p = (number.to(q.dtype) for number in self.numbers())
         q_axes, k_axes = q_pos.coords.unbind(-1), k_pos.coords.unbind(-1)
 
         def distance(b: Tensor, i: Tensor, j: Tensor) -> Tensor:
             apart = [(at(q_at, b, i) - at(k_at, b, j)).abs() for q_at, k_at in zip(q_axes, k_axes, strict=True)]
-            return apart[0] if len(apart) == 1 else sum(x * x for x in apart).sqrt()
+            return (apart[0] if len(apart) == 1 else sum(x * x for x in apart).sqrt()).to(a.dtype)
 
         if self.kernel == "log":
             return lambda b, h, i, j: -p[h] * torch.log1p(a[h] * distance(b, i, j))

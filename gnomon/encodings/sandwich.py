@@ -1,5 +1,7 @@
 """Sandwich: the inner product of two sinusoidal encodings as a bias, without parameters."""
 
+from dataclasses import dataclass, replace
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -8,7 +10,7 @@ from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, both_placed, difference, dot
 from gnomon.encodings.frequencies import geometric
 from gnomon.errors import OptionError
-from gnomon.pairs import PairFunction, at
+from gnomon.pairs import Dense, PairFunction, at
 from gnomon.positions import Positions
 
 BASE = 10000.0
@@ -74,17 +76,44 @@ class Sandwich(Encoding):
         return self.scale(q.shape[-1]) * dot(q, k) + bias.to(q.dtype)
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        q_at, k_at, heads = q_pos.coords[..., 0], k_pos.coords[..., 0], self.heads
-        frequencies = BASE ** (-2 * self.first / self.size) * geometric(
-            self.size // 2, BASE, 2 / self.size, q_pos.coords.device
-        )
+        first = BASE ** (-2 * self.first / self.size)
+        frequencies = first * geometric(self.size // 2, BASE, 2 / self.size, q_pos.coords.device)
+        return _Waves(q_pos.coords[..., 0], k_pos.coords[..., 0], frequencies, self.heads, q.dtype)
 
-        def function(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            # cos x - 1 = -2 sin^2(x / 2): nothing cancels where tokens are close.
-            half = (at(q_at, b, i) - at(k_at, b, j)) / 2
-            squares = torch.sin(half * frequencies[0]) ** 2
-            for n in range(1, self.size // 2):
-                squares = squares + torch.sin(half * frequencies[n]) ** 2
-            return -squares * heads / (4 * (h + 1))
 
-        return function
+@dataclass(frozen=True)
+class _Waves(Dense):
+    """The sum of cosines, less as many ones, over 8 h / H: for pairs one by one, and as a product of all with all."""
+
+    q_at: Float[Tensor, "rows i"]
+    k_at: Float[Tensor, "rows j"]
+    frequencies: Float[Tensor, " n"]
+    heads: int
+    dtype: torch.dtype
+
+    def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        # cos x - 1 = -2 sin^2(x / 2): nothing cancels where tokens are close.
+        half = (at(self.q_at, b, i) - at(self.k_at, b, j)) / 2
+        squares = torch.sin(half * self.frequencies[0]) ** 2
+        for n in range(1, self.frequencies.shape[0]):
+            squares = squares + torch.sin(half * self.frequencies[n]) ** 2
+        return -squares.to(self.dtype) * self.heads / (4 * (h + 1))
+
+    def pointwise(self) -> PairFunction:
+        return self.__call__
+
+    def part(self, queries: slice, keys: slice) -> "_Waves":
+        return replace(self, q_at=self.q_at[:, queries], k_at=self.k_at[:, keys])
+
+    def dense(self, rows: int, queries: int, keys: int) -> Tensor:
+        # cos(w (x - y)) = <(cos wx, sin wx), (cos wy, sin wy)>, x and y counted from one place, so that w x is small.
+        origin = self.k_at[:, :1] if keys else self.q_at[:, :1]
+        q, k = (self._waves(places - origin) for places in (self.q_at, self.k_at))
+        head = torch.arange(1, self.heads + 1, dtype=self.dtype, device=q.device)[:, None, None]
+        # In float64 up to here: where tokens are close, the sum is nearly the number of its terms.
+        less = (q @ k.mT - self.frequencies.shape[0]).to(self.dtype)
+        return less[:, None] * (self.heads / (8 * head))
+
+    def _waves(self, places: Tensor) -> Tensor:
+        angle = places[..., None] * self.frequencies
+        return torch.cat([angle.cos(), angle.sin()], dim=-1)

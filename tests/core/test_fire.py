@@ -7,7 +7,7 @@ from gnomon.encoding import Property
 from gnomon.encodings.fire import Fire
 from gnomon.errors import OptionError
 from gnomon.kv_cache import Cache
-from gnomon.pairs import dense
+from gnomon.pairs import dense, pointwise
 from gnomon.positions import sequence
 from tests.core.common import HEADS, at, gap, make, model, tokens, weigh
 
@@ -46,11 +46,12 @@ def test_it_stays_finite_where_nothing_is_stretched():
     """mu = 0 and the first row: psi(0) + eps below, and masked pairs may be large, but finite."""
     encoding = weigh(Fire(HEADS).double())
     torch.nn.init.zeros_(encoding.mu)
-    empty = torch.empty(0)
+    empty = torch.empty(0, dtype=torch.float64)
     bias = dense(encoding.bias(empty, empty, sequence(9), sequence(9)), 1, HEADS, 9, 9)
     assert torch.isfinite(bias).all()
     encoding.half()
-    low = dense(encoding.bias(empty, empty, sequence(9), sequence(9)), 1, HEADS, 9, 9)
+    narrow = empty.float()
+    low = dense(encoding.bias(narrow, narrow, sequence(9), sequence(9)), 1, HEADS, 9, 9)
     assert low.dtype == torch.float32 and torch.isfinite(low).all()
 
 
@@ -79,3 +80,26 @@ def test_each_layer_has_its_own_network_unless_they_share():
 def test_options_that_make_no_sense(options):
     with pytest.raises(OptionError):
         Fire(**options)
+
+
+def test_the_network_is_linear_between_its_kinks():
+    """With a gradient unit by unit, without one by pieces: the same, also of units that never switch."""
+    encoding = weigh(Fire(HEADS, start=4.0).double())
+    with torch.no_grad():
+        encoding.hidden.weight[:3] = 0.0
+        encoding.hidden.weight[3:6] *= -1
+        encoding.hidden.bias[0], encoding.hidden.bias[1] = 0.7, -0.7
+        encoding.hidden.weight[7], encoding.hidden.bias[7] = encoding.hidden.weight[8], encoding.hidden.bias[8]
+    empty, pos = torch.empty(0, dtype=torch.float64), at([0.0, 0.5, 3, 40, 41.25, 900])
+    pair = encoding.bias(empty, empty, pos, pos)
+    units = dense(pair, 1, HEADS, 6, 6)
+    with torch.no_grad():
+        pieces = dense(pair, 1, HEADS, 6, 6)
+    b, h, i, j = (
+        torch.zeros(1, 1, 1, 1).long(),
+        torch.arange(HEADS)[:, None, None],
+        torch.arange(6)[:, None],
+        torch.arange(6),
+    )
+    assert gap(pieces, units) < 1e-13 and gap(pointwise(pair)(b, h, i, j)[None], units) < 1e-13
+    assert len(encoding.bias(empty, empty, pos, pos).pieces()[0]) == 32

@@ -11,7 +11,7 @@ from gnomon.pairs import dense
 from gnomon.positions import grid, sequence
 from tests.core.common import HEADS, gap, make, model, tokens
 
-EMPTY = torch.empty(0)
+EMPTY = torch.empty(0, dtype=torch.float64)
 
 
 def bias(encoding: Kerple, q_pos, k_pos) -> torch.Tensor:

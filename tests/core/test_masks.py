@@ -129,8 +129,8 @@ def test_a_bias_is_the_same_number_dense_and_scalar(variant):
         return
     table = dense(pair, 2, HEADS, 3, 4).expand(2, HEADS, 3, 4)
     for index in torch.cartesian_prod(*(torch.arange(size) for size in table.shape)):
-        # A power of one number and a power of many may differ in their last bit.
-        assert abs(pair(*index.unbind()) - table[tuple(index)]) <= 2**-52 * abs(table[tuple(index)])
+        # Powers and sums of one number and of many may differ in their last bits.
+        assert abs(pair(*index.unbind()) - table[tuple(index)]) <= 2**-48 * abs(table[tuple(index)])
 
 
 def test_an_encoding_without_a_bias_has_none():

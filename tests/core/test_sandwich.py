@@ -6,11 +6,11 @@ import torch
 from gnomon.encodings.sandwich import Sandwich
 from gnomon.errors import OptionError
 from gnomon.kv_cache import Cache
-from gnomon.pairs import dense
+from gnomon.pairs import dense, pointwise
 from gnomon.positions import sequence
 from tests.core.common import HEADS, gap, make, model, tokens
 
-EMPTY = torch.empty(0)
+EMPTY = torch.empty(0, dtype=torch.float64)
 
 
 def row(encoding: Sandwich, q: float, keys: int) -> torch.Tensor:
@@ -36,7 +36,8 @@ def test_nothing_cancels_where_tokens_are_close():
     encoding = Sandwich(1, size=4, first=0)
     pair = encoding.bias(EMPTY, EMPTY, sequence(1, 1e-6), sequence(1))
     expected = -(0.5e-12 + 0.5e-16) / 8
-    assert dense(pair, 1, 1, 1, 1).item() == pytest.approx(expected, rel=1e-9)
+    assert pointwise(pair)(*torch.zeros(4, dtype=torch.int64)).item() == pytest.approx(expected, rel=1e-9)
+    assert dense(pair, 1, 1, 1, 1).item() == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.parametrize("split", [[1] * 9, [5, 4], [8, 1]], ids=str)

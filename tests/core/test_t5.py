@@ -95,7 +95,7 @@ def test_tenths_are_not_lost_to_rounding():
 def test_the_bias_is_one_number_for_each_bucket_and_head(causal):
     encoding = weigh(T5(HEADS, causal, buckets=8, max_distance=20).double())
     q_pos, k_pos = at([[5, 30], [0, 2]]), at([[4, 5, 70], [2, 2, -9]])
-    empty = torch.empty(0)
+    empty = torch.empty(0, dtype=torch.float64)
     found = dense(encoding.bias(empty, empty, q_pos, k_pos), 2, HEADS, 2, 3)
     for b in range(2):
         for i in range(2):

@@ -21,7 +21,7 @@ CAUSAL_MASK = torch.full((TOKENS, TOKENS), -torch.inf, dtype=torch.float64).triu
 
 
 def bias(heads: int, q_pos: Positions, k_pos: Positions) -> torch.Tensor:
-    empty = torch.empty(0)
+    empty = torch.empty(0, dtype=torch.float64)
     rows = max(q_pos.rows, k_pos.rows)
     return dense(Alibi(heads).bias(empty, empty, q_pos, k_pos), rows, heads, q_pos.length, k_pos.length)
 

@@ -32,7 +32,7 @@ def test_the_bias(c, mu):
     ratio = rise / (((c * length).abs() + 1).log() + 1e-6)
     network = nn.Sequential(encoding.hidden, nn.ReLU(), encoding.out)
     expected = network(ratio[..., None]).permute(2, 0, 1)
-    empty = torch.empty(0)
+    empty = torch.empty(0, dtype=torch.float64)
     found = dense(encoding.bias(empty, empty, sequence(n), sequence(n)), 1, 3, n, n)[0]
     close(found, expected, 1e-12)
     q, k = normal(1, 3, n, 4), normal(1, 3, n, 4, seed=1)

@@ -10,7 +10,7 @@ from gnomon.pairs import dense
 from gnomon.positions import Positions, sequence
 from tests.oracles.others import close
 
-EMPTY = torch.empty(0)
+EMPTY = torch.empty(0, dtype=torch.float64)
 
 
 def released(kernel: str, a: list[float], p: list[float]) -> Kerple:

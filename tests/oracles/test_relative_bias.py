@@ -29,7 +29,7 @@ def ours(rows: int, columns: int, table: torch.Tensor) -> RelativeBias:
 
 
 def bias(encoding: RelativeBias, pos: Positions) -> torch.Tensor:
-    empty = torch.empty(0)
+    empty = torch.empty(0, dtype=torch.float64)
     return dense(encoding.bias(empty, empty, pos, pos), 1, HEADS, pos.length, pos.length)
 
 
@@ -69,7 +69,7 @@ def test_beit(rows, columns):
         their.relative_position_bias_table[-3:] = 0
     encoding = ours(rows, columns, their.relative_position_bias_table[:-3])
     pos = grid(rows, columns, prefix=1)
-    empty = torch.empty(0)
+    empty = torch.empty(0, dtype=torch.float64)
     pair = placed(encoding.bias(empty, empty, pos, pos), pos, pos)
     found = dense(pair, 1, HEADS, pos.length, pos.length)[0]
     index = their.generate_relative_position_index((rows, columns))

@@ -9,7 +9,7 @@ from gnomon.pairs import dense
 from gnomon.positions import Positions, sequence
 from tests.oracles.others import close, normal
 
-EMPTY = torch.empty(0)
+EMPTY = torch.empty(0, dtype=torch.float64)
 
 
 def bias(encoding: Sandwich, q_pos: Positions, k_pos: Positions) -> torch.Tensor:
