@@ -13,6 +13,8 @@ from gnomon.precision import uncast
 
 TEN = 10
 EPSILON = 1e-5
+TOGETHER = 256
+"""Positions that are read at once where no gradient is asked for."""
 PAPER_WIDTH, PAPER_STD = 768, 0.02
 
 
@@ -75,6 +77,9 @@ class DigitReader(nn.Module):
         self, coords: Float[Tensor, "rows n axes"], dtype: torch.dtype, generator: torch.Generator | None = None
     ) -> Float[Tensor, "rows n out"]:
         """What is read at `coords`, all positions at once; dropout draws from `generator`, or as torch does."""
+        n = coords.shape[1]
+        if n > TOGETHER and not (torch.is_grad_enabled() or torch.compiler.is_compiling() or self.training):
+            return torch.cat([self.forward(some, dtype) for some in coords.split(TOGETHER, dim=1)], dim=1)
         # A feed-forward part under autocast would be in 16 bits.
         with uncast(coords.device):
             worth = TEN ** torch.arange(self.digits - 1, -1, -1, device=coords.device)

@@ -6,11 +6,12 @@ import pytest
 import torch
 
 from gnomon import positions
+from gnomon.encodings import digit_reader
 from gnomon.encodings.digit_reader import DigitReader
 from gnomon.encodings.seqpe import SeqPE
 from gnomon.kv_cache import Cache
 from gnomon.transformer import Transformer
-from tests.core.common import HEAD_DIM, HEADS, WIDTH, gap, make, model, normal, tokens
+from tests.core.common import HEAD_DIM, HEADS, WIDTH, gap, make, model, normal, tokens, weigh
 from tests.core.seqpe import VARIANTS, generator, read, seqpe
 
 # What is read.
@@ -143,3 +144,12 @@ def test_each_layer_reads_by_its_own_projection():
     net(tokens(2, 7)).square().sum().backward()
     grads = [block.attention.encoding.project.weight.grad.abs().max() for block in net.blocks]
     assert min(grads) > 0
+
+
+def test_positions_are_read_some_at_a_time_without_a_gradient(monkeypatch):
+    encoding = weigh(make("seqpe").double()).eval()
+    coords = positions.sequence(23, [0, 7000]).coords
+    whole = encoding.reader(coords, torch.float64)
+    monkeypatch.setattr(digit_reader, "TOGETHER", 5)
+    with torch.no_grad():
+        assert gap(encoding.reader(coords, torch.float64), whole) < 1e-13
