@@ -249,7 +249,7 @@ def test_a_fraction_is_not_ignored_without_scaling():
     assert plain.rotary == linear.rotary == 4
 
 
-@pytest.mark.parametrize("config", [None, 5, "llama", object()], ids=repr)
+@pytest.mark.parametrize("config", [None, 5, "llama", object()], ids=["none", "a number", "text", "an object"])
 def test_what_is_no_config(config):
     with pytest.raises(OptionError, match="rope_options, config"):
         rope_options(config, pairing="half")
