@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -125,9 +126,8 @@ class Positions:
                 "positions move by a finite number, or by one an axis", given=given, allowed=f"1 or {self.axes} numbers"
             )
         start = None if self.start is None or not isinstance(given, int | float) else self.start + given
-        moved = replace(self, coords=self.coords + by)
         known = self.step is not None and _even(self.step, start, self.length)
-        return moved._stepping(self.step if known else None, start)
+        return self._but(self.step if known else None, start, coords=self.coords + by)
 
     def tokens(self, start: int, stop: int) -> "Positions":
         """The tokens `start` to `stop - 1` of every row. PositionError where there are no such tokens."""
@@ -137,7 +137,7 @@ class Positions:
         part = self._each(lambda field: field[:, start:stop])
         # Whole steps stay whole: a number that is to be compared must not be rounded.
         first = None if self.start is None or self.step != 1 else self.start + start
-        return replace(part, turn=self.turn + start)._stepping(self.step, first)
+        return part._but(self.step, first, turn=self.turn + start)
 
     def stretched(self, n: int) -> "Positions":
         """The same tokens, the last one repeated up to `n` tokens; for what a mask hides."""
@@ -157,16 +157,16 @@ class Positions:
 
     def first(self) -> "Positions":
         """The same positions, their turns beginning at 0 where they count up by one."""
-        return self if self.turn == 0 else replace(self, turn=0)._stepping(self.step, self.start)
+        return self if self.turn == 0 else self._but(self.step, self.start, turn=0)
 
     def after(self, earlier: "Positions") -> "Positions":
         """The same positions, their turns moved behind all those of `earlier` tokens, row by row."""
         if earlier.index is None and self.index is None:
-            return replace(self, turn=earlier.turn + earlier.length)._stepping(self.step, self.start)
+            return self._but(self.step, self.start, turn=earlier.turn + earlier.length)
         if not earlier.length or not self.length:
             return self
         shift = earlier.turns().amax(dim=1, keepdim=True) + 1 - self.turns().amin(dim=1, keepdim=True)
-        return replace(self, index=self.turns() + shift)._stepping(self.step, self.start)
+        return self._but(self.step, self.start, index=self.turns() + shift)
 
     def append(self, later: "Positions") -> "Positions":
         """These tokens followed by `later` ones, row by row: all of these come before any of those."""
@@ -204,7 +204,7 @@ class Positions:
 
     def counting(self, first: int = 0) -> "Positions":
         """The same positions, which the caller knows to be first, first + 1, ..."""
-        return replace(self)._stepping(1.0, first)
+        return self._but(1.0, first)
 
     def check_joins(self, later: "Positions") -> None:
         """PositionError unless `later` tokens can follow these in the same rows."""
@@ -220,14 +220,17 @@ class Positions:
         object.__setattr__(self, "start", None if step is None else start)
         return self
 
+    def _but(self, step: float | None, start: float | None, **fields: Any) -> "Positions":
+        """The same positions with other fields, made of right ones and so not looked at again, and what is known."""
+        if torch.compiler.is_compiling():
+            return replace(self, **fields)._stepping(step, start)
+        other = object.__new__(Positions)
+        vars(other).update(vars(self), **fields, step=step, start=None if step is None else start)
+        return other
+
     def _each(self, change: Callable[[Tensor], Tensor]) -> "Positions":
-        return replace(
-            self,
-            coords=change(self.coords),
-            index=None if self.index is None else change(self.index),
-            segment=None if self.segment is None else change(self.segment),
-            placed=None if self.placed is None else change(self.placed),
-        )
+        fields = {name: getattr(self, name) for name in KINDS}
+        return self._but(None, None, **{name: None if t is None else change(t) for name, t in fields.items()})
 
 
 @checked

@@ -45,7 +45,7 @@ class _Plan:
     mix: Mix | None = None
 
     def of_layer(self, raw: Raw | None) -> "_Plan":
-        """The plan with the bias of one layer, whose queries and keys are `raw`."""
+        """The plan with the bias of one layer, whose queries and keys are `raw` where it reads them."""
         read = nothing(self.q_pos, self.dtype) if raw is None else raw
         bias = self.encoding.bias(*read, self.q_pos, self.k_pos)
         mix = self.encoding.mix(self.q_pos, self.k_pos)
@@ -106,21 +106,21 @@ class Sdpa(Backend):
     def plan(
         self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
     ) -> _Plan:
-        content_free = Property.CONTENT_FREE in encoding.properties and encoding.mix(q_pos, k_pos) is None
-        plan = _Plan(q_pos, k_pos, mask, heads, dtype, encoding, content_free)
-        if not content_free:
-            return plan
-        plan = plan.of_layer(None)
-        if plan.bias is None:
+        of_all = q_pos, k_pos, mask, heads, dtype, encoding
+        if Property.CONTENT_FREE not in encoding.properties or encoding.mix(q_pos, k_pos) is not None:
+            return _Plan(*of_all, content_free=False)
+        bias = encoding.bias(*nothing(q_pos, dtype), q_pos, k_pos)
+        if bias is None:
             square = mask.square(q_pos, k_pos)
             if square or mask.pair(q_pos, k_pos) is None:
-                return replace(plan, plain=True, square=square)
+                return _Plan(*of_all, content_free=True, plain=True, square=square)
         else:
-            plan = replace(plan, table=tabled(encoding, q_pos, k_pos, mask, heads, dtype))
+            table = tabled(encoding, q_pos, k_pos, mask, heads, dtype)
+            if table is not None:
+                return _Plan(*of_all, content_free=True, table=table)
+        plan = _Plan(*of_all, content_free=True, bias=placed(bias, q_pos, k_pos))
         size = plan.rows * heads * q_pos.length * k_pos.length
-        if plan.table is None and (_whole(q_pos.length) or size <= SHARED):
-            plan = replace(plan, dense=plan.masked_bias())
-        return plan
+        return replace(plan, dense=plan.masked_bias()) if _whole(q_pos.length) or size <= SHARED else plan
 
     def attend(
         self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
