@@ -65,8 +65,12 @@ def _ended(why: str, code: int) -> int:
 
 
 def _say_error(text: str) -> None:
-    with contextlib.suppress(OSError):  # a stderr that cannot be written must not change the exit code
+    try:
         print(text, file=sys.stderr, flush=True)
+    except OSError:
+        # What is left of it would be written once more as Python ends, and change the exit code.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _run(arguments: list[str]) -> int:

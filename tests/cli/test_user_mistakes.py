@@ -164,8 +164,13 @@ def test_an_interrupt_is_none_of_the_file_s(tmp_path: Path):
         create(f"{tmp_path / 'mine.py'}:Mine", Shape(64, 4, 16))
     path = tmp_path / "mine.py"
     path.write_text(f"import os\nos.kill(os.getpid(), {int(signal.SIGINT)})\nfor _ in range(10**6):\n    pass\n")
-    with pytest.raises(KeyboardInterrupt):
-        create(str(path), Shape(64, 4, 16))
+    # Workers of pytest-xdist are deaf to it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            create(str(path), Shape(64, 4, 16))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_error_of_somebody_else_comes_through(tmp_path: Path):

@@ -174,14 +174,14 @@ class _Largest(TorchDispatchMode):
 
 @pytest.mark.parametrize("gradients", [True, False])
 def test_memory(gradients):
-    """No vector for each pair: in training a number or two for each, at inference for those of 256 queries."""
+    """No vector for each pair: in training a number or two for each, at inference for those of 256 queries at most."""
     count, d, n = 2, 64, 700
     encoding = Shaw(count, d)
     q, k, v = (normal(1, count, n, d, seed=seed, dtype=torch.float32) for seed in range(3))
     with torch.set_grad_enabled(gradients), _Largest() as largest:
         attend(q, k, v, encoding)
     pairs = count * n * (n if gradients else 256)
-    assert pairs <= largest.elements <= 2 * pairs
+    assert (pairs if gradients else 0) < largest.elements <= 2 * pairs
 
 
 def test_each_layer_has_its_own_tables():
