@@ -141,6 +141,8 @@ def _show_table(rows: "list[Row]") -> None:
     out.print(f"\n{len(rows)} checks of {len({row.encoding for row in rows})} encodings and variants: {verdict}")
     for row in broken:
         out.print(f"  {row.encoding}, {row.masking}, {row.law}: {row.error:.1e} (tolerance {row.tolerance:.0e})")
+        if row.reason is not None:
+            out.print(f"    {row.reason}")
 
 
 def _errors(rows: "list[Row]", names: Sequence[str]) -> Table:

@@ -64,7 +64,7 @@ def judge(law: Law, case: Case) -> Row:
         _verdict(law, outcome, declared),
         outcome.error,
         outcome.tolerance,
-        outcome.reason,
+        outcome.reason or _undeclared(law, outcome, declared),
         seed,
     )
 
@@ -85,6 +85,13 @@ def _verdict(law: Law, outcome: Outcome, declared: bool) -> str:
     if declared:
         return "holds" if outcome.holds else "BROKEN"
     return "fails as declared" if law.broken(outcome) else "BROKEN"
+
+
+def _undeclared(law: Law, outcome: Outcome, declared: bool) -> str | None:
+    """What to do about a property that holds and is not declared."""
+    if declared or law.broken(outcome):
+        return None
+    return f"it holds in {SEARCH} draws and is not declared: add Property.{law.declares.name} to `properties`"
 
 
 def _label(name: str, options: dict) -> str:

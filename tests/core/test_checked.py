@@ -290,7 +290,6 @@ UNCHECKED = {
     "gnomon.pairs.part": "called for some queries at a time, with a function",
     "gnomon.pairs.at": "called for each pair inside of kernels",
     "gnomon.pairs.dense": "called for each plan, with a function",
-    "gnomon.content.placed": "called for each plan, with a function",
     "gnomon.pairs.pointwise": "called for each plan, with a function",
 }
 """Public callables whose arguments nobody holds to their annotations, and why; besides errors, which are raised."""

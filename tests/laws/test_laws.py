@@ -89,6 +89,8 @@ def test_a_counterexample_is_sought_once_at_each_seed(errors, verdict, seeds):
     law, asked = counting(errors)
     row = judge(law, Case("alibi", lambda shape: Alibi(shape.heads)))
     assert (row.verdict, row.seed, asked) == (verdict, seeds[-1], seeds)
+    # What to do about it is said, where what was found is not a fault but a property.
+    assert (row.reason is None) == (verdict != "BROKEN") and (row.reason is None or "add Property." in row.reason)
 
 
 def test_what_every_encoding_obeys_is_asked_once():
