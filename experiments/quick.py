@@ -4,7 +4,7 @@ Question: ten encodings, trained alike on sequences of 128 bytes of Shakespeare,
 plays they have not seen. Does what lies further back help them, or harm them?
 
 Command:  gnomon compare quick
-          nine to twelve minutes on two cores: two workers of one thread, one to three minutes a run
+          ten minutes on two cores: two workers of one thread, one to three minutes a run
 
 Answer:   Transformer-XL, Shaw and ALiBi hold to 8 times the length, within 0.003, 0.039 and 0.002 nats. DeBERTa, T5
           and RoPE hold to 160 bytes and then lose 0.11, 0.18 and 1.5 nats at 256, and 0.51, 0.76 and 2.3 at 1024.

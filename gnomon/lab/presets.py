@@ -11,7 +11,7 @@ COMPARED = ("deberta", "shaw", "transformer_xl", "seqpe", "t5", "rope", "alibi",
 
 
 def quick() -> list[Experiment]:
-    """Ten encodings, one seed, nine to twelve minutes on two cores."""
+    """Ten encodings, one seed, ten minutes on two cores."""
     return sweep(COMPARED, seeds=(0,))
 
 
