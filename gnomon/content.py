@@ -7,7 +7,7 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from gnomon.pairs import Content, Dense, Divisible, PairFunction, at, dense, part, pointwise
+from gnomon.pairs import Clipped, Content, Dense, Divisible, PairFunction, at, dense, part, pointwise
 from gnomon.positions import Positions
 
 
@@ -50,7 +50,7 @@ class Diagonal(Divisible):
 
 
 @dataclass(frozen=True)
-class Lookup(Content):
+class Lookup(Clipped):
     """`<x, table[h, row(i, j)]>`, x that of the query or of the key: `[b, h, n, d]`, table `[h or 1, rows, d]`."""
 
     x: Tensor
@@ -108,7 +108,7 @@ class Lookup(Content):
 
 
 @dataclass(frozen=True)
-class Total(Content):
+class Total(Clipped):
     """The sum of several biases."""
 
     terms: tuple[PairFunction, ...]
@@ -126,7 +126,7 @@ class Total(Content):
         return Total(tuple(part(term, queries, keys) for term in self.terms))
 
     def near(self, queries: int, keys: int) -> tuple[int, int]:
-        each = [term.near(queries, keys) for term in self.terms]
+        each = [term.near(queries, keys) if isinstance(term, Clipped) else (0, keys) for term in self.terms]
         return min(begin for begin, _ in each), max(end for _, end in each)
 
     def far(self, queries: int, keys: slice, row: int) -> tuple[Tensor | None, Tensor | None]:

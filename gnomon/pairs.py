@@ -57,16 +57,20 @@ class Dense(Divisible):
 class Content(Dense):
     """A bias that reads content."""
 
+
+class Clipped(Content):
+    """One that may tell pairs apart near the diagonal only."""
+
+    @abstractmethod
     def near(self, queries: int, keys: int) -> tuple[int, int]:
         """The first key, and one past the last, that has to be looked at pair by pair; see `far` for the others."""
-        return 0, keys
 
+    @abstractmethod
     def far(self, queries: int, keys: slice, row: int) -> tuple[Tensor | None, Tensor | None]:
         """The value of all pairs with keys that are not near, on the side of the diagonal `row`: `[b, h, i]` and
 
         `[b, h, keys]`, whose sum it is; None for zero.
         """
-        raise NotImplementedError
 
 
 def pointwise(pair: PairFunction) -> PairFunction:

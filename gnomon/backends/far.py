@@ -13,7 +13,7 @@ from torch import Tensor
 from gnomon.backends.weights import gathered, logits_of
 from gnomon.content import Diagonal
 from gnomon.encoding import Mix
-from gnomon.pairs import Content
+from gnomon.pairs import Clipped
 
 LEAST = 64
 """Far keys that are worth a call of their own."""
@@ -28,7 +28,7 @@ def can(q: Tensor, k: Tensor, v: Tensor, dropout: float) -> bool:
     return inference and q.device.type == "cpu" and not dropout and q.shape[3] == k.shape[3] == v.shape[3]
 
 
-def far_keys(pair: Content, mix: Mix | None, queries: int, keys: int) -> list[tuple[slice, int]]:
+def far_keys(pair: Clipped, mix: Mix | None, queries: int, keys: int) -> list[tuple[slice, int]]:
     """The keys on either side that are worth it, and the diagonal of one of their pairs."""
     begin, end = pair.near(queries, keys)
     if mix is not None and not (isinstance(mix.row, Diagonal) and mix.row.ends is not None):
@@ -38,7 +38,7 @@ def far_keys(pair: Content, mix: Mix | None, queries: int, keys: int) -> list[tu
 
 
 def attend_far(
-    q: Tensor, k: Tensor, v: Tensor, pair: Content, mix: Mix | None, keys: slice, row: int, scale: float
+    q: Tensor, k: Tensor, v: Tensor, pair: Clipped, mix: Mix | None, keys: slice, row: int, scale: float
 ) -> Part:
     """Attention to the keys that are far off on one side."""
     of_query, of_key = pair.far(q.shape[2], keys, row)

@@ -15,7 +15,7 @@ from gnomon.backends.weights import weighted
 from gnomon.content import placed
 from gnomon.encoding import Encoding, Mix, Property, both_placed
 from gnomon.masks import Mask
-from gnomon.pairs import Content, PairFunction, dense
+from gnomon.pairs import Clipped, PairFunction, dense
 from gnomon.positions import Positions
 
 CHUNK = 256
@@ -84,8 +84,9 @@ class _Plan:
         bias = self.values(self.bias)
         if torch.is_grad_enabled() or torch.compiler.is_compiling():
             return _from_the_least(_masked(bias, self.allowed()), self.dtype).to(self.dtype)
-        # In place, and only where something is hidden: to write all of it once more costs as much as to make it.
-        bias = _own(bias, self)
+        # Written to only where something is hidden, and never to what an encoding may have kept.
+        full = (max(bias.shape[0], self.rows), bias.shape[1], self.q_pos.length, self.k_pos.length)
+        bias = bias.expand(full).clone(memory_format=torch.contiguous_format)
         seen = self.mask.seen(self.q_pos, self.k_pos)
         rest = replace(self, k_pos=self.k_pos.tokens(seen, self.k_pos.length)).allowed()
         if rest is not None:
@@ -164,7 +165,7 @@ def _some(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: f
 
 def _far(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> list[tuple[slice, int]]:
     """The keys so far off that all queries see them alike, where that is known and worth it."""
-    if not isinstance(plan.bias, Content) or not far.can(q, k, v, dropout):
+    if not isinstance(plan.bias, Clipped) or not far.can(q, k, v, dropout):
         return []
     sides = far.far_keys(plan.bias, plan.mix, q.shape[2], k.shape[2])
     seen = all(plan.mask.pair(plan.q_pos, plan.k_pos.tokens(keys.start, keys.stop)) is None for keys, _ in sides)
@@ -196,15 +197,6 @@ def _sdpa(q: Tensor, k: Tensor, v: Tensor, attn_mask: Tensor | None, options: di
     if attn_mask is not None:
         attn_mask = attn_mask.expand(-1, -1, q.shape[2], k.shape[2])
     return _fused(q, k, v, attn_mask=attn_mask, **options)
-
-
-def _own(bias: Tensor, plan: _Plan) -> Tensor:
-    """The bias with a number for every pair of its own, that is no parameter of the encoding: to be written to."""
-    parameters = {parameter.untyped_storage().data_ptr() for parameter in plan.encoding.parameters()}
-    full = (max(bias.shape[0], plan.rows), bias.shape[1], plan.q_pos.length, plan.k_pos.length)
-    if bias.shape == full and bias.is_contiguous() and bias.untyped_storage().data_ptr() not in parameters:
-        return bias
-    return bias.expand(full).clone(memory_format=torch.contiguous_format)
 
 
 def _cut(bias: Tensor, queries: slice, keys: slice) -> Tensor:

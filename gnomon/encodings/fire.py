@@ -161,7 +161,7 @@ class _Network(Dense):
         order = kink.detach().argsort()
         # On before its kink where w < 0, after it where w > 0, everywhere where w = 0 and b > 0.
         rank = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
-        at = torch.arange(len(order) + 1, device=order.device)[:, None]
-        on = torch.where(w > 0, at > rank, torch.where(w < 0, at <= rank, b_in > 0)).to(torch.float64)
+        piece = torch.arange(len(order) + 1, device=order.device)[:, None]
+        on = torch.where(w > 0, piece > rank, torch.where(w < 0, piece <= rank, b_in > 0)).to(torch.float64)
         slope, offset = (w_out * w) @ on.T, (w_out * b_in) @ on.T + self.b_out.to(torch.float64)[:, None]
         return kink.detach()[order].to(self.w.dtype), slope.to(self.w.dtype), offset.to(self.w.dtype)

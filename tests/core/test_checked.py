@@ -284,6 +284,7 @@ UNCHECKED = {
     "gnomon.laws.Law": "holds a function",
     "gnomon.laws.Outcome": "an error may be infinite",
     "gnomon.laws.Row": "what has been found",
+    "gnomon.pairs.Clipped": "abstract",
     "gnomon.pairs.Content": "abstract",
     "gnomon.pairs.Dense": "abstract",
     "gnomon.pairs.Divisible": "abstract",

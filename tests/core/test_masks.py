@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from gnomon import positions
 from gnomon.attention import attend
 from gnomon.content import placed
+from gnomon.encoding import Property
 from gnomon.encodings.none import NoPE
 from gnomon.errors import OptionError
 from gnomon.masks import BIDIRECTIONAL, CAUSAL, Mask
 from gnomon.pairs import dense
 from gnomon.positions import Positions
-from tests.core.common import HEAD_DIM, HEADS, anywhere, every_variant, gap, heads, label, make, weigh
+from tests.core.common import HEAD_DIM, HEADS, anywhere, every_variant, gap, heads, label, make, normal, weigh
 
 
 @st.composite
@@ -161,3 +162,19 @@ def test_the_span_holds_every_key_that_is_seen(mask, queries, keys, first_query,
     assert all(first <= key < last for key in seen)
     if first_query == first_key and queries == keys and mask.window is None:
         assert last == keys
+
+
+def test_a_mask_is_never_written_to_what_an_encoding_keeps():
+    """A bias may be a tensor that its encoding made once."""
+    kept = normal(1, HEADS, 5, 5)
+
+    class Kept(NoPE):
+        properties = Property.CONTENT_FREE
+
+        def bias(self, q, k, q_pos, k_pos):
+            return lambda b, h, i, j: kept
+
+    before, (q, k, v) = kept.clone(), heads(5)
+    with torch.no_grad():
+        found = attend(q, k, v, Kept(), mask=Mask(window=2))
+    assert torch.equal(kept, before) and torch.isfinite(found).all()
