@@ -36,7 +36,7 @@ class Past(ABC):
     """
 
     length: int = 0
-    """Tokens that came before: the place of the next one where nobody says otherwise."""
+    """The place of the next token where nobody says otherwise: how many came before, as this one counts them."""
     _model: weakref.ref | None = None
     counted: bool = True
     """Whether their positions were 0, 1, 2, ..., so that those of the next tokens follow from how many came."""

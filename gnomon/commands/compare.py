@@ -6,7 +6,7 @@ import statistics
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.table import Table
@@ -60,7 +60,7 @@ class Compare:
     """Training steps."""
     seeds: Annotated[tuple[int, ...], arg(metavar="N ...", help_behavior_hint="")] = ()
     """Seeds; every encoding is trained with each."""
-    precision: Annotated[Literal["fp32", "bf16"] | None, arg(metavar="{fp32,bf16}", help_behavior_hint="")] = None
+    precision: Annotated[str | None, arg(metavar="{fp32,bf16}", help_behavior_hint="")] = None
     """Precision of the arithmetic in training."""
     cpu: Flag = False
     """Leave GPUs alone."""

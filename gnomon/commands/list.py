@@ -137,7 +137,7 @@ def _show(rows: list[dict[str, Any]], shape: Any) -> None:
         f"the time of a forward pass of {TOKENS} tokens over that without positions"
         f"{'; -: it takes fewer' if any(row['cost'] is None for row in rows) else ''}\n"
     )
-    properties = table("encoding", "declares, and laws hold it to")
+    properties = table("encoding", "declares (`gnomon laws` holds it to that)")
     for row in rows:
         declared = ", ".join(name.replace("_", " ") for name in row["properties"])
         properties.add_row(row["name"], declared or "nothing")

@@ -88,8 +88,8 @@ def _show_runs(found: "query.Table") -> None:
         )
     out.table(made)
     out.print(
-        "\nnats and bits per byte at the training length; reach: how far the loss holds; "
-        "run: how the name of its folder begins"
+        "\nnats and bits per byte over all test windows of the training length (the report's table has the loss "
+        "on the same targets at every length); reach: how far that holds; run: how the name of its folder begins"
     )
     remarks = [remark for row in rows if (remark := _remark(row))]
     if remarks:

@@ -41,7 +41,6 @@ class SeqPE(Encoding):
     """SeqPE: sequential position encoding.
 
     e_p = E(digits of p),     [u_p; w_p] = P e_p in R^{2 x h x d}
-
     scalar:          logit_ij = (<q_i, k_j> + g <u_i, w_j>) / sqrt(d)
     additive:        logit_ij = <q_i + u_i, k_j + w_j> / sqrt(d)
     multiplicative:  logit_ij = <q_i * u_i, k_j * w_j> / sqrt(d)

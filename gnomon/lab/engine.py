@@ -55,6 +55,8 @@ def run(
     """
     if not experiments:
         raise OptionError("there is nothing to run", given="no experiments")
+    if workers is not None and workers < 1:
+        raise OptionError("workers make the runs", given=workers, allowed="1 or more")
     store = store if isinstance(store, Store) else Store(store, create=True)
     pinned = pin(experiments)
     unique = {e.hash: e for e in pinned}
@@ -252,8 +254,6 @@ def _devices() -> list[str]:
 
 def _workers(asked: int | None, runs: int, cpu: bool) -> tuple[int, list[str]]:
     """How many runs at once, and the GPU of each: none on a machine without."""
-    if asked is not None and asked < 1:
-        raise OptionError("workers make the runs", given=asked, allowed="1 or more")
     devices = [] if cpu else _devices()
     if asked is not None:
         count = min(asked, runs)
