@@ -1,6 +1,7 @@
 """`gnomon laws`: every law on every encoding, and every law on every committed mutant."""
 
 import multiprocessing
+import statistics
 import string
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -188,6 +189,15 @@ def _worst(rows: "list[Row]") -> str:
     return "no" if "fails as declared" in verdicts else "-"
 
 
+def _margins() -> str:
+    """By how much a law has to be broken."""
+    from gnomon.laws import LAWS
+
+    usual = statistics.mode(law.margin for law in LAWS.values())
+    others = [f"{law.name}: {law.margin:g}" for law in LAWS.values() if law.margin != usual]
+    return f"{usual:g} times the tolerance" + (f" ({', '.join(others)})" if others else "")
+
+
 def _show_matrix(cells: "list[Cell]") -> None:
     out = Screen()
     laws = list(dict.fromkeys(cell.law for cell in cells))
@@ -201,7 +211,7 @@ def _show_matrix(cells: "list[Cell]") -> None:
     out.table(made)
     out.print()
     out.print(Columns([f"{letter} {law}" for law, letter in letters.items()], padding=(0, 3)))
-    out.print("\nX: caught, by more than 100 times the tolerance. ·: passes, as it should.")
+    out.print(f"\nX: caught, by more than {_margins()}. ·: passes, as it should.")
     out.print("?: WRONG, missed or broken without being asked to. Blank: does not apply.")
     wrong = [cell for cell in cells if cell.verdict == "WRONG"]
     verdict = f"{len(wrong)} WRONG" if wrong else "every mutant is caught by its laws, and by no other."

@@ -139,7 +139,8 @@ def spread(encoding: Encoding, places: list[float], start: float) -> Positions:
     domain, axes = encoding.domain, encoding.domain.axes or 1
     room = domain.highest - start - 2 * (axes - 1)
     if start < domain.lowest or room < len(places) or (domain.whole and start != int(start)):
-        pytest.skip(f"takes positions from {domain.lowest:g} to {domain.highest:g}")
+        whole = ", whole ones" * domain.whole
+        pytest.skip(f"takes positions from {domain.lowest:g} to {domain.highest:g}{whole}; not from {start:g} on")
     line = torch.tensor(places, dtype=torch.float64)
     if room < max(places):
         line = (line * room / max(places)).floor()

