@@ -29,7 +29,7 @@ class Property(Flag):
     On one axis a content-free bias then depends on p_i - p_j alone; see `Encoding.bias` for what a backend makes of it.
     """
     CONTINUOUS = auto()
-    """It takes real-valued positions, and a small move of them makes a small change."""
+    """It takes real-valued positions, and a small move of them makes a small change: 1e-9 moves no output by 1e-4."""
     CACHEABLE = auto()
     """A key that has been lowered stays right however the sequence goes on."""
     CONTENT_FREE = auto()

@@ -1,7 +1,7 @@
 """One value against one type hint: what people write in files, on command lines and in calls, before it is used."""
 
+import math
 import operator
-import sys
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -63,10 +63,17 @@ def _fitted(value: Any, kind: Any, where: str) -> tuple[bool, Any]:
         whole = isinstance(value, Integral) and not isinstance(value, bool) and abs(value) <= LARGEST
         return whole, operator.index(value) if whole else value
     if kind is float:
-        real = isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        real = isinstance(value, Real) and not isinstance(value, bool) and _finite(value)
         return real, float(value) if real else value
     kind = getattr(kind, "array_type", origin or kind)
     return isinstance(value, kind), value
+
+
+def _finite(value: Real) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
 
 
 def _items(value: Any, kind: Any, where: str) -> Any:

@@ -4,7 +4,7 @@ import ast
 import hashlib
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -141,6 +141,19 @@ def _names(node: ast.stmt) -> set[str]:
 def is_class(name: str) -> bool:
     """Whether `name` is that of a class in a file, `path/to/file.py:Class`."""
     return ".py:" in name or name.endswith(".py")
+
+
+def own(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of classes in files of the user's own. OptionError for another name."""
+    for name in names:
+        if not is_class(name):
+            raise OptionError(
+                "--encoding takes an encoding of your own",
+                given=name,
+                allowed="FILE.py:CLASS",
+                do="name those that come with gnomon before it, or in compare by --encodings",
+            )
+    return tuple(names)
 
 
 def path_of(name: str) -> Path | None:

@@ -115,12 +115,13 @@ class Compare:
     def _experiments(self) -> list:
         from gnomon.lab.load import load
         from gnomon.lab.presets import adjusted
+        from gnomon.user_code import own
 
         experiments = adjusted(
             load(self.plan),
             text=self.text,
             encodings=self.encodings,
-            added=self.encoding,
+            added=own(self.encoding),
             seeds=self.seeds,
             steps=self.steps,
             length=self.length,

@@ -45,15 +45,16 @@ class Laws:
     names: Names = ()
     """Encodings to check, or FILE.py:CLASS."""
     encoding: Added = ()
-    """Your own as well: FILE.py:CLASS, run as code."""
+    """Your own: FILE.py:CLASS, run as code."""
     mutants: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
     """Which law catches which wrong encoding, instead."""
     json: Json = False
 
     def run(self) -> int:
         from gnomon.errors import OptionError
+        from gnomon.user_code import own
 
-        names = (*self.names, *self.encoding)
+        names = (*self.names, *own(self.encoding))
         if self.mutants and names:
             given = ", ".join(names)
             raise OptionError("the mutants are checked all together", given=given, do="leave out the names")

@@ -20,8 +20,8 @@ class List:
     """The encodings: where they act, properties, parameters, cost.
 
     Parameters and cost are those of a small causal Transformer, whose shape
-    is printed. Cost is measured, and varies by some percent from call to
-    call: the time of a forward pass over that without positions.
+    is printed. Cost is measured in a moment, and wavers where others use the
+    machine: the time of a forward pass over that without positions.
 
     Examples:
       gnomon list
@@ -32,15 +32,16 @@ class List:
     names: Names = ()
     """Encodings to show, or FILE.py:CLASS."""
     encoding: Added = ()
-    """Your own as well: FILE.py:CLASS, run as code."""
+    """Your own: FILE.py:CLASS, run as code."""
     json: Json = False
 
     def run(self) -> int:
         from gnomon.encoding import Shape
         from gnomon.encodings import ENCODINGS
+        from gnomon.user_code import own
 
         shape = Shape(width=128, heads=4, head_dim=32, depth=2, causal=True)
-        rows = _rows((*(self.names or ENCODINGS), *self.encoding), shape)
+        rows = _rows((*self.names, *own(self.encoding)) or tuple(ENCODINGS), shape)
         if self.json:
             print_json({"shape": asdict(shape) | {"tokens": TOKENS}, "encodings": rows})
         else:

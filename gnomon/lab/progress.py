@@ -157,7 +157,7 @@ def sentence(event: Event) -> str:
     if event.phase == "measure":
         return who + f"measuring, {event.step}k of {event.steps}k tokens, {_left(event)} left"
     if event.phase == "finished":
-        return who + "finished" + ("" if event.loss is None else f", test loss {event.loss:.3f} at the training length")
+        return who + "finished" + ("" if event.loss is None else f", {event.loss:.3f} nats over all test windows")
     said = {
         "start": "starting",
         "stored": "already in the store",

@@ -61,7 +61,7 @@ def judge(law: Law, case: Case) -> Row:
         case.label,
         "causal" if case.causal else "bidirectional",
         law.name,
-        _verdict(law, outcome, declared),
+        _verdict(outcome, declared),
         outcome.error,
         outcome.tolerance,
         outcome.reason or _undeclared(law, outcome, declared),
@@ -79,17 +79,17 @@ def table(names: Sequence[str] | None = None, laws: Sequence[str] | None = None)
     return [judge(LAWS[law], case) for case in cases(names) for law in chosen]
 
 
-def _verdict(law: Law, outcome: Outcome, declared: bool) -> str:
+def _verdict(outcome: Outcome, declared: bool) -> str:
     if outcome.reason is not None:
         return "not applicable"
     if declared:
         return "holds" if outcome.holds else "BROKEN"
-    return "fails as declared" if law.broken(outcome) else "BROKEN"
+    return "BROKEN" if outcome.holds else "fails as declared"
 
 
 def _undeclared(law: Law, outcome: Outcome, declared: bool) -> str | None:
     """What to do about a property that holds and is not declared."""
-    if declared or law.broken(outcome):
+    if declared or not outcome.holds:
         return None
     return f"it holds in {SEARCH} draws and is not declared: add Property.{law.declares.name} to `properties`"
 

@@ -167,3 +167,9 @@ def test_a_fault_of_the_class_is_told_before_anything_is_trained(fault: str, tmp
 def test_a_file_that_is_not_there(tmp_path: Path):
     done = process("laws", "--encoding", "nowhere.py:Mine", cwd=tmp_path)
     assert done.code == 2 and "no such file" in done.err and "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("command", ["list", "laws", "compare"])
+def test_what_comes_with_gnomon_is_nobodys_own(command, tmp_path):
+    done = process(command, "--encoding", "rope", cwd=tmp_path)
+    assert done.code == 2 and "FILE.py:CLASS" in done.err and not list(tmp_path.iterdir())

@@ -124,7 +124,7 @@ def test_plain_lines_say_each_phase_once():
         "rope seed 0: starting",
         "rope seed 0: step 300/600, loss 2.012, 31k tokens/s, 0:25 left",
         "rope seed 0: measuring, 20k of 400k tokens, 1:05 left",
-        "rope seed 0: finished, test loss 1.900 at the training length",
+        "rope seed 0: finished, 1.900 nats over all test windows",
         "learned max_positions=64 seed 0: failed: learned positions end at 63",
         "t5 seed 0: diverged: the loss is nan at step 5",
     ]

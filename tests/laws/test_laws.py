@@ -93,6 +93,13 @@ def test_a_counterexample_is_sought_once_at_each_seed(errors, verdict, seeds):
     assert (row.reason is None) == (verdict != "BROKEN") and (row.reason is None or "add Property." in row.reason)
 
 
+def test_a_counterexample_is_one_where_it_is_small():
+    """What misses a law by more than its tolerance does not have the property, however little that is."""
+    law, asked = counting({2: 5e-12})
+    row = judge(law, Case("alibi", lambda shape: Alibi(shape.heads)))
+    assert (row.verdict, row.error, row.reason) == ("fails as declared", 5e-12, None) and asked == [*range(SEARCH)]
+
+
 def test_what_every_encoding_obeys_is_asked_once():
     law, asked = counting({0: 1.0}, declares=None)
     assert judge(law, Case("alibi", lambda shape: Alibi(shape.heads))).verdict == "BROKEN" and asked == [0]
