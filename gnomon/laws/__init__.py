@@ -54,7 +54,7 @@ def judge(law: Law, case: Case) -> Row:
     declared = law.declares is None or law.declares in encoding.properties
     with guarded(type(encoding)):
         outcome = law.check(case)
-        while not declared and outcome.reason is None and not law.broken(outcome) and seed + 1 < case.seed + SEARCH:
+        while not declared and outcome.reason is None and outcome.holds and seed + 1 < case.seed + SEARCH:
             seed += 1
             outcome = law.check(replace(case, seed=seed))
     return Row(

@@ -97,7 +97,7 @@ def test_a_counterexample_is_one_where_it_is_small():
     """What misses a law by more than its tolerance does not have the property, however little that is."""
     law, asked = counting({2: 5e-12})
     row = judge(law, Case("alibi", lambda shape: Alibi(shape.heads)))
-    assert (row.verdict, row.error, row.reason) == ("fails as declared", 5e-12, None) and asked == [*range(SEARCH)]
+    assert (row.verdict, row.error, row.reason) == ("fails as declared", 5e-12, None) and asked == [0, 1, 2]
 
 
 def test_what_every_encoding_obeys_is_asked_once():
