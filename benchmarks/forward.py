@@ -5,14 +5,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+import torch
 import tyro
+from torch.nn.functional import scaled_dot_product_attention
 
 from benchmarks.measure import interleaved
 from benchmarks.memory import memory
 from benchmarks.peers import PEERS
 from benchmarks.rows import Row, peer, timed
 from benchmarks.script import Script, main
-from benchmarks.subjects import KINDS, SUBJECTS, Bounds, Setting, Subject, chosen, plain
+from benchmarks.subjects import HEADS, KINDS, SUBJECTS, Bounds, Setting, Subject, chosen, plain
+from gnomon.backends.sdpa import CHUNK
 from gnomon.commands.output import Names
 
 LIMITS = {"kernel": "F.scaled_dot_product_attention", "layer": "Attention without positions"}
@@ -34,6 +37,8 @@ class Forward(Script):
 
     def rows(self) -> Iterator[Row]:
         asked = self.n or (256 if self.quick else 4096)
+        for causal in () if self.encodings else (False, True):
+            yield from self._floor(Setting(asked, causal))
         for label, subject in chosen(self.encodings).items():
             n = subject.sized(asked)
             for causal in subject.masks():
@@ -41,6 +46,24 @@ class Forward(Script):
                     yield from self._times(label, subject, Setting(n, causal), kind)
                     if self.memory:
                         yield from self._memory(label, subject, Setting(n, causal), kind)
+
+    def _floor(self, setting: Setting) -> Iterator[Row]:
+        """What a bias of every pair costs that is there already: no bias that SDPA is given can be faster."""
+        limit, (q, k, v), bias = LIMITS["kernel"], setting.heads(), torch.randn(1, HEADS, setting.n, setting.n)
+        size = min(CHUNK, setting.n)
+
+        def chunks() -> None:
+            for stop in range(size, setting.n + 1, size):
+                some, keys = slice(stop - size, stop), slice(0, stop if setting.causal else setting.n)
+                options = dict(attn_mask=bias[:, :, some, keys])
+                scaled_dot_product_attention(q[:, :, some], k[:, :, keys], v[:, :, keys], **options)
+
+        calls = {limit: plain(setting), "any bias, whole": None, f"any bias, {size} queries at a time": chunks}
+        calls["any bias, whole"] = lambda: scaled_dot_product_attention(q, k, v, attn_mask=bias)
+        found = interleaved(calls, self.repeats)
+        for what, timing in list(found.items())[1:]:
+            note = "the bias is there; where a query sees no later key, that is not used" if "whole" in what else ""
+            yield timed(_section("given biases", setting.causal), what, limit, timing, found[limit], note=note)
 
     def _times(self, label: str, subject: Subject, setting: Setting, kind: str) -> Iterator[Row]:
         limit = LIMITS[kind]

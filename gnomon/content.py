@@ -1,14 +1,16 @@
 """Biases that read content: products of queries or keys with rows of a table, and faster ways to all of them."""
 
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
 import torch
 from torch import Tensor
 
-from gnomon.pairs import Clipped, Content, Dense, Divisible, PairFunction, at, dense, part, pointwise
+from gnomon.pairs import Clipped, Content, Dense, Divisible, PairFunction, Values, at, dense, of_heads, part, pointwise
 from gnomon.positions import Positions
+from gnomon.room import Room, empty
 
 
 def at_head(table: Tensor, b: Tensor, h: Tensor, i: Tensor, row: Tensor) -> Tensor:
@@ -39,7 +41,7 @@ class Diagonal(Divisible):
     def of(self, table: Tensor) -> Tensor:
         """The rows of a table `[h, rows, d]` for each diagonal that these queries and keys have."""
         mine = slice(self.first, self.first + self.queries + self.keys - 1)
-        return table[:, mine] if self.rows is None else table[:, self.rows[mine]]
+        return table[:, mine] if self.rows is None else table.index_select(1, self.rows[mine])
 
     def part(self, queries: slice, keys: slice) -> "Diagonal":
         count = queries.stop - queries.start
@@ -47,6 +49,9 @@ class Diagonal(Divisible):
         moved = queries.start - keys.start
         ends = None if self.ends is None else (self.ends[0] + moved, self.ends[1] + moved)
         return Diagonal(count, keys.stop - keys.start, self.rows, ends, first)
+
+    def of_heads(self, heads: slice) -> "Diagonal":
+        return self
 
 
 @dataclass(frozen=True)
@@ -61,28 +66,58 @@ class Lookup(Clipped):
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         return self.pointwise()(b, h, i, j)
 
+    def onto(self, value: Tensor, room: Room | None = None) -> Tensor:
+        if not self.of_key or not isinstance(self.row, Diagonal) or not all(value.shape[2:]):
+            return super().onto(value, room)
+        return self._onto(value)
+
+    def _onto(self, value: Tensor) -> Tensor:
+        for keys, values in self._blocks(self.row.of(self.table).to(self.x.dtype), *value.shape[2:]):
+            value[..., keys] += values
+        return value
+
     def pointwise(self) -> PairFunction:
         product = self.x @ self.table.mT.to(self.x.dtype)
         if self.of_key:
             return lambda b, h, i, j: at_head(product, b, h, j, self.row(b, h, i, j))
         return lambda b, h, i, j: at_head(product, b, h, i, self.row(b, h, i, j))
 
-    def dense(self, rows: int, queries: int, keys: int) -> Tensor:
+    def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
         # A compiler asks whether the skewed view is contiguous; of two keys it is, so its graph would serve more only.
         if isinstance(self.row, Diagonal) and queries and keys and not torch.compiler.is_compiling():
             # A product with a row for each diagonal: choosing among the columns of a smaller one costs far more.
             table = self.row.of(self.table).to(self.x.dtype)
-            return self._keys_by_block(table, queries, keys) if self.of_key else _skewed(self.x @ table.mT, keys)
-        product = self.x @ self.table.mT.to(self.x.dtype)
+
+            if not self.of_key:
+                return _skewed(_times(self.x, table, room), keys)
+            if torch.is_grad_enabled():
+                return torch.cat([values for _, values in self._blocks(table, queries, keys)], dim=-1)
+            return self._onto(empty(room, (*self.x.shape[:2], queries, keys), self.x.dtype, self.x.device).zero_())
+        product = _times(self.x, self.table.to(self.x.dtype), room)
         row = dense(self.row, rows, 1, queries, keys, self.x.device)
         if self.of_key:
             row = row.mT
-        found = product.gather(-1, row.expand(*product.shape[:2], *row.shape[2:]))
+        row = row.expand(*product.shape[:2], *row.shape[2:])
+        found = (
+            product.gather(-1, row)
+            if room is None
+            else torch.gather(product, -1, row, out=room.empty(row.shape, product.dtype, product.device))
+        )
         return found.mT if self.of_key else found
 
     def part(self, queries: slice, keys: slice) -> "Lookup":
         mine = keys if self.of_key else queries
         return Lookup(self.x[:, :, mine], self.table, part(self.row, queries, keys), self.of_key)
+
+    def of_heads(self, heads: slice) -> "Lookup":
+        table = self.table if self.table.shape[0] == 1 else self.table[heads]
+        return Lookup(self.x[:, heads], table, self.row, self.of_key)
+
+    def made(self, rows: int, queries: int, keys: int, room: Room | None = None) -> "Lookup":
+        if isinstance(self.row, Diagonal):
+            return self
+        row = dense(self.row, rows, 1, queries, keys, self.x.device, room)
+        return Lookup(self.x, self.table, Values(row), self.of_key)
 
     def near(self, queries: int, keys: int) -> tuple[int, int]:
         if not isinstance(self.row, Diagonal) or self.row.ends is None:
@@ -97,14 +132,13 @@ class Lookup(Clipped):
             return None, torch.einsum("bhjd,hd->bhj", self.x[:, :, keys], of_row.expand(self.x.shape[1], -1))
         return torch.einsum("bhid,hd->bhi", self.x, of_row.expand(self.x.shape[1], -1)), None
 
-    def _keys_by_block(self, table: Tensor, queries: int, keys: int) -> Tensor:
-        """Keys by blocks: each meets only the diagonals that cross it."""
-        size, table, parts = min(keys, BLOCK), table.flip(1), []
+    def _blocks(self, table: Tensor, queries: int, keys: int) -> Iterator[tuple[slice, Tensor]]:
+        """Keys by blocks, and the values of each: it meets only the diagonals that cross it."""
+        size, table = min(keys, BLOCK), table.flip(1)
         for start in range(0, keys, size):
             stop = min(start + size, keys)
             near = table[:, keys - stop : keys - stop + queries + stop - start - 1]
-            parts.append(_skewed(self.x[:, :, start:stop] @ near.mT, queries).mT)
-        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
+            yield slice(start, stop), _skewed(self.x[:, :, start:stop] @ near.mT, queries).mT
 
 
 @dataclass(frozen=True)
@@ -119,11 +153,24 @@ class Total(Clipped):
     def pointwise(self) -> PairFunction:
         return Total(tuple(pointwise(term) for term in self.terms)).__call__
 
-    def dense(self, rows: int, queries: int, keys: int) -> Tensor:
-        return reduce(operator.add, [term.dense(rows, queries, keys) for term in self.terms])
+    def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
+        first, *others = self.terms
+        value = first.dense(rows, queries, keys, room)
+        for term in others:
+            if torch.is_grad_enabled() or torch.compiler.is_compiling():
+                value = value + term.dense(rows, queries, keys)
+            else:
+                value = term.onto(value, room)
+        return value
 
     def part(self, queries: slice, keys: slice) -> "Total":
         return Total(tuple(part(term, queries, keys) for term in self.terms))
+
+    def of_heads(self, heads: slice) -> "Total":
+        return Total(tuple(of_heads(term, heads) for term in self.terms))
+
+    def made(self, rows: int, queries: int, keys: int, room: Room | None = None) -> "Total":
+        return Total(tuple(term.made(rows, queries, keys, room) for term in self.terms))
 
     def near(self, queries: int, keys: int) -> tuple[int, int]:
         each = [term.near(queries, keys) if isinstance(term, Clipped) else (0, keys) for term in self.terms]
@@ -151,11 +198,14 @@ class Product(Content):
         values = self.x @ self.y.mT
         return lambda b, h, i, j: at_head(values, b, h, i, j)
 
-    def dense(self, rows: int, queries: int, keys: int) -> Tensor:
-        return self.x @ self.y.mT
+    def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
+        return _times(self.x, self.y, room)
 
     def part(self, queries: slice, keys: slice) -> "Product":
         return Product(self.x[:, :, queries], self.y[:, :, keys])
+
+    def of_heads(self, heads: slice) -> "Product":
+        return Product(self.x[:, heads], self.y if self.y.shape[1] == 1 else self.y[:, heads])
 
 
 @dataclass(frozen=True)
@@ -164,7 +214,8 @@ class Chosen(Content):
 
     condition: PairFunction
     yes: Dense
-    no: Dense | None = None
+    no: Dense | None
+    device: torch.device
 
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         return self.pointwise()(b, h, i, j)
@@ -175,13 +226,25 @@ class Chosen(Content):
             self.condition(b, h, i, j), yes(b, h, i, j), 0.0 if no is None else no(b, h, i, j)
         )
 
-    def dense(self, rows: int, queries: int, keys: int) -> Tensor:
-        yes, no = self.yes.dense(rows, queries, keys), 0.0 if self.no is None else self.no.dense(rows, queries, keys)
-        return torch.where(dense(self.condition, rows, 1, queries, keys, yes.device), yes, no)
+    def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
+        yes, no = (
+            self.yes.dense(rows, queries, keys, room),
+            0.0 if self.no is None else self.no.dense(rows, queries, keys, room),
+        )
+        return torch.where(dense(self.condition, rows, 1, queries, keys, self.device), yes, no)
 
     def part(self, queries: slice, keys: slice) -> "Chosen":
         no = None if self.no is None else self.no.part(queries, keys)
-        return Chosen(part(self.condition, queries, keys), self.yes.part(queries, keys), no)
+        return Chosen(part(self.condition, queries, keys), self.yes.part(queries, keys), no, self.device)
+
+    def of_heads(self, heads: slice) -> "Chosen":
+        no = None if self.no is None else self.no.of_heads(heads)
+        return Chosen(of_heads(self.condition, heads), self.yes.of_heads(heads), no, self.device)
+
+    def made(self, rows: int, queries: int, keys: int, room: Room | None = None) -> "Chosen":
+        condition = Values(dense(self.condition, rows, 1, queries, keys, self.device, room))
+        no = None if self.no is None else self.no.made(rows, queries, keys, room)
+        return Chosen(condition, self.yes.made(rows, queries, keys, room), no, self.device)
 
 
 BLOCK = 256
@@ -193,6 +256,14 @@ def _skewed(product: Tensor, others: int) -> Tensor:
     n, wide = product.shape[-2:]
     first = product.contiguous().flatten(-2)[..., n - 1 :]
     return first.as_strided((*product.shape[:-1], others), (*first.stride()[:-1], wide - 1, 1))
+
+
+def _times(x: Tensor, y: Tensor, room: Room | None) -> Tensor:
+    """`x y^T`, `[b, h, i, d]` with `[b or 1, h or 1, j, d]` or `[h or 1, j, d]`, in the room that there is."""
+    if room is None:
+        return x @ y.mT
+    product = room.empty((*x.shape[:3], y.shape[-2]), x.dtype, x.device)
+    return torch.matmul(x, y.mT, out=product)
 
 
 def by_diagonal(values: Tensor) -> Tensor:
@@ -231,5 +302,5 @@ def placed(bias: PairFunction | None, q_pos: Positions, k_pos: Positions) -> Pai
         return at(q_placed, b, i) & at(k_placed, b, j)
 
     if isinstance(bias, Dense):
-        return Chosen(condition, bias)
+        return Chosen(condition, bias, None, q_placed.device)
     return lambda b, h, i, j: torch.where(condition(b, h, i, j), bias(b, h, i, j), 0.0)

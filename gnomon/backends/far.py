@@ -51,14 +51,15 @@ def attend_far(
     return out, weight
 
 
-def attend_near(
-    q: Tensor, k: Tensor, v: Tensor, bias: Tensor, allowed: Tensor | None, mix: Mix | None, scale: float
-) -> Part:
-    """Attention to the keys between, by a bias for each pair."""
-    if allowed is not None:
-        bias = torch.where(allowed, bias, -torch.inf)
+def attend_near(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, mix: Mix | None, scale: float) -> Part:
+    """Attention to the keys between, by a bias for each pair, which is minus infinity where it is masked."""
     if mix is None:
-        return _kernel(q, k, v, bias.to(q.dtype), scale)
+        out, weight = _kernel(q, k, v, bias.to(q.dtype), scale)
+        # Of a query that sees no key the kernel says 0, as of others by chance.
+        blank = weight == 0
+        if blank.any():
+            weight = weight.masked_fill(blank & (bias == -torch.inf).all(dim=-1), -torch.inf)
+        return out, weight
     group = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
     logits = logits_of(q, k, bias, scale)

@@ -32,7 +32,7 @@ class Reference(Backend):
         pair = mask.pair(q_pos, k_pos)
         rows = max(q_pos.rows, k_pos.rows)
         device = q_pos.coords.device
-        allowed = None if pair is None else dense(pair, rows, heads, q_pos.length, k_pos.length, device)
+        allowed = None if pair is None else dense(pair, rows, 1, q_pos.length, k_pos.length, device)
         return _Plan(encoding, q_pos, k_pos, allowed)
 
     def attend(

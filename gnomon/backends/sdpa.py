@@ -1,5 +1,6 @@
 """PyTorch's scaled_dot_product_attention: the lowered queries and keys, and the bias as its attention mask."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,16 +11,23 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 from gnomon import pairs
 from gnomon.backends import far
 from gnomon.backends.backend import Backend, Raw, nothing
-from gnomon.backends.tabled import Tabled, tabled
+from gnomon.backends.tabled import Tabled, by_difference, tabled
 from gnomon.backends.weights import weighted
 from gnomon.content import placed
 from gnomon.encoding import Encoding, Mix, Property, both_placed
 from gnomon.masks import Mask
-from gnomon.pairs import Clipped, PairFunction, dense
+from gnomon.pairs import Clipped, Dense, PairFunction, dense, filled
 from gnomon.positions import Positions
+from gnomon.room import Room
 
 CHUNK = 256
 """Queries that share one matrix of biases where no gradient is asked for."""
+BIASES = 2**20
+"""Biases that are made at once for some of the heads: 4 MB of float32, which a cache may hold."""
+FLIPPED = 2**18
+"""Numbers of queries that are turned round at once where biases are a table: 1 MB of float32."""
+ALL_HEADS = 2**23
+"""Biases that are made at once where all heads have to be made together."""
 SHARED = 2**22
 """Biases that are kept for all layers rather than made anew in each: 16 MB of float32."""
 
@@ -43,6 +51,8 @@ class _Plan:
     bias: PairFunction | None = None
     """What is added to the logits: of the layer at hand where it reads content."""
     mix: Mix | None = None
+    hidden: tuple[int, Tensor | None] | None = None
+    """See `masked`; None: not worked out."""
 
     def of_layer(self, raw: Raw | None) -> "_Plan":
         """The plan with the bias of one layer, whose queries and keys are `raw` where it reads them."""
@@ -61,7 +71,39 @@ class _Plan:
             dense=None if self.dense is None else _cut(self.dense, queries, keys),
             bias=None if self.bias is None else pairs.part(self.bias, queries, keys),
             mix=None if self.mix is None else Mix(self.mix.table, pairs.part(self.mix.row, queries, keys)),
+            hidden=None,
         )
+
+    def made(self, rows: int, room: Room) -> "_Plan":
+        """The plan with what all heads share worked out, for `rows` of queries."""
+        if self.bias is None or self.dense is not None:
+            return self
+        sizes = self.q_pos.length, self.k_pos.length
+        bias = pairs.made(self.bias, rows, self.heads, *sizes, self.q_pos.coords.device, room)
+        return replace(self, bias=bias, hidden=self.masked())
+
+    def of_heads(self, heads: slice) -> "_Plan":
+        """The plan of some heads."""
+        mix = None
+        if self.mix is not None:
+            table = self.mix.table if self.mix.table.shape[0] == 1 else self.mix.table[heads]
+            mix = Mix(table, pairs.of_heads(self.mix.row, heads))
+        return replace(
+            self,
+            heads=heads.stop - heads.start,
+            table=None if self.table is None else self.table.of_heads(heads),
+            dense=None if self.dense is None or self.dense.shape[1] == 1 else self.dense[:, heads],
+            bias=None if self.bias is None else pairs.of_heads(self.bias, heads),
+            mix=mix,
+        )
+
+    def masked(self) -> tuple[int, Tensor | None]:
+        """How many of the first keys every query sees, and which of the others each does: None for all of them."""
+        if self.hidden is not None:
+            return self.hidden
+        seen = self.mask.seen(self.q_pos, self.k_pos)
+        rest = replace(self, k_pos=self.k_pos.tokens(seen, self.k_pos.length))
+        return seen, rest.allowed()
 
     @property
     def rows(self) -> int:
@@ -70,28 +112,24 @@ class _Plan:
     def allowed(self) -> Tensor | None:
         """Bools that broadcast to `[b, h, i, j]`; None where every query sees every key."""
         pair = self.mask.pair(self.q_pos, self.k_pos)
-        return None if pair is None else self.values(pair)
+        if pair is None:
+            return None
+        return dense(pair, self.rows, 1, self.q_pos.length, self.k_pos.length, self.q_pos.coords.device)
 
-    def values(self, pair: PairFunction, rows: int | None = None) -> Tensor:
-        """The value of every pair, `[b, h, i, j]` or what broadcasts to it."""
-        rows = self.rows if rows is None else rows
-        return dense(pair, rows, self.heads, self.q_pos.length, self.k_pos.length, self.q_pos.coords.device)
-
-    def masked_bias(self) -> Tensor | None:
-        """The content-free bias of every pair, what is masked at minus infinity; bools where there is only a mask."""
+    def added(self, rows: int, room: Room | None = None) -> Tensor | None:
+        """What is added to the logits of every pair, what is masked at minus infinity; bools where nothing is."""
         if self.bias is None:
             return self.allowed()
-        bias = self.values(self.bias)
+        sizes = rows, self.heads, self.q_pos.length, self.k_pos.length
+        device = self.q_pos.coords.device
         if torch.is_grad_enabled() or torch.compiler.is_compiling():
-            return _from_the_least(_masked(bias, self.allowed()), self.dtype).to(self.dtype)
-        # Written to only where something is hidden, and never to what an encoding may have kept.
-        full = (max(bias.shape[0], self.rows), bias.shape[1], self.q_pos.length, self.k_pos.length)
-        bias = bias.expand(full).clone(memory_format=torch.contiguous_format)
-        seen = self.mask.seen(self.q_pos, self.k_pos)
-        rest = replace(self, k_pos=self.k_pos.tokens(seen, self.k_pos.length)).allowed()
-        if rest is not None:
-            bias[..., seen:].masked_fill_(~rest, -torch.inf)
-        return _from_the_least(bias, self.dtype).to(self.dtype)
+            bias, allowed = dense(self.bias, *sizes, device), self.allowed()
+            bias = bias if allowed is None else torch.where(allowed, bias, -torch.inf)
+        else:
+            bias, (seen, allowed) = filled(self.bias, *sizes, device, room), self.masked()
+            if allowed is not None:
+                bias[..., seen:].masked_fill_(~allowed, -torch.inf)
+        return (_from_the_least(bias, self.dtype) if self.content_free else bias).to(self.dtype)
 
 
 class Sdpa(Backend):
@@ -121,21 +159,25 @@ class Sdpa(Backend):
                 return _Plan(*of_all, content_free=True, table=table)
         plan = _Plan(*of_all, content_free=True, bias=placed(bias, q_pos, k_pos))
         size = plan.rows * heads * q_pos.length * k_pos.length
-        return replace(plan, dense=plan.masked_bias()) if _whole(q_pos.length) or size <= SHARED else plan
+        if _whole(q_pos.length) or size <= SHARED:
+            return replace(plan, dense=plan.added(plan.rows))
+        entries = None if bias is None else by_difference(encoding, q_pos, k_pos, heads, dtype)
+        return plan if entries is None else replace(plan, bias=placed(entries, q_pos, k_pos))
 
     def attend(
         self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
-        plan, n = plan if plan.content_free else plan.of_layer(raw), q.shape[2]
-        if plan.plain or _whole(n):
+        plan = plan if plan.content_free else plan.of_layer(raw)
+        if plan.plain or _whole(q.shape[2]):
             return _some(plan, q, k, v, scale, dropout)
-        parts = []
-        for start in range(0, n, CHUNK):
-            queries = slice(start, min(start + CHUNK, n))
-            keys = slice(*plan.mask.span(plan.q_pos.tokens(queries.start, queries.stop), plan.k_pos))
-            part = plan.part(queries, keys)
-            parts.append(_some(part, q[:, :, queries], k[:, :, keys], v[:, :, keys], scale, dropout))
-        return torch.cat(parts, dim=2)
+        out, shared, own = v.new_empty(*q.shape[:3], v.shape[3]), Room(), Room()
+        for queries, keys in _chunks(plan, q.shape[0]):
+            part = plan.part(queries, keys).made(q.shape[0], shared.again())
+            for heads, of_key in _heads(part, q, k):
+                some = part.of_heads(heads)
+                here = q[:, heads, queries], k[:, of_key, keys], v[:, of_key, keys]
+                out[:, heads, queries] = _some(some, *here, scale, dropout, own.again())
+        return out
 
 
 def _whole(queries: int) -> bool:
@@ -143,24 +185,65 @@ def _whole(queries: int) -> bool:
     return torch.compiler.is_compiling() or torch.is_grad_enabled() or queries <= CHUNK
 
 
-def _some(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float) -> Tensor:
-    """Attention of some queries, or of all."""
+def _chunks(plan: _Plan, rows: int) -> Iterator[tuple[slice, slice]]:
+    """Queries that are attended to at once, and the keys that they may see."""
+    n, hides = plan.q_pos.length, plan.mask.causal or plan.mask.window is not None
+    if plan.table is not None:
+        # Nothing is made of it: only what a mask hides is lost where many are taken at once.
+        size = 2 * CHUNK if hides else n
+    elif plan.bias is None or (isinstance(plan.bias, Dense) and plan.bias.by_head):
+        size = CHUNK
+    else:
+        size = min(max(ALL_HEADS // (rows * plan.heads * plan.k_pos.length), CHUNK // 8), CHUNK)
+    for start in range(0, n, size):
+        queries = slice(start, min(start + size, n))
+        yield queries, slice(*plan.mask.span(plan.q_pos.tokens(queries.start, queries.stop), plan.k_pos))
+
+
+def _heads(plan: _Plan, q: Tensor, k: Tensor) -> Iterator[tuple[slice, slice]]:
+    """Heads that are attended to at once, and the heads of keys that they read."""
+    heads, group = q.shape[1], q.shape[1] // k.shape[1]
+    if plan.table is not None:
+        size = FLIPPED // (q.shape[0] * plan.q_pos.length * q.shape[3])
+    elif plan.bias is not None and plan.dense is None:
+        keys = plan.k_pos.length
+        if isinstance(plan.bias, Clipped):
+            begin, end = plan.bias.near(plan.q_pos.length, keys)
+            keys = max(1, end - begin)
+        size = BIASES // (q.shape[0] * plan.q_pos.length * keys)
+    else:
+        size = heads
+    # Whole groups, or such a part of one that all parts are alike.
+    size = size // group * group if size >= group else max(n for n in range(1, max(1, size) + 1) if group % n == 0)
+    for start in range(0, heads, size):
+        stop = min(start + size, heads)
+        yield slice(start, stop), slice(start // group, (stop - 1) // group + 1)
+
+
+def _some(
+    plan: _Plan, q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float, room: Room | None = None
+) -> Tensor:
+    """Attention of some queries, or of all; what has been made in the room is lost."""
     options = dict(dropout_p=dropout, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
     if plan.plain:
         return _fused(q, k, v, is_causal=True, **options) if plan.square else _fused(q, k, v, **options)
     if plan.table is not None:
         return _fused(q.flip(2), k, v, attn_mask=plan.table.flipped(), **options).flip(2)
-    if plan.content_free:
-        return _sdpa(q, k, v, plan.masked_bias() if plan.dense is None else plan.dense, options)
+    if plan.dense is not None:
+        return _sdpa(q, k, v, plan.dense, options)
     sides = _far(plan, q, k, v, dropout)
     if sides:
-        return _near_and_far(plan, q, k, v, sides, scale)
-    bias, allowed = None if plan.bias is None else plan.values(plan.bias, q.shape[0]).to(q.dtype), plan.allowed()
+        return _near_and_far(plan, q, k, v, sides, scale, room)
     if plan.mix is None:
-        return _sdpa(q, k, v, allowed if bias is None else _masked(bias, allowed), options)
+        return _sdpa(q, k, v, plan.added(plan.rows if plan.content_free else q.shape[0], room), options)
     nowhere = plan.q_pos.placed is None and plan.k_pos.placed is None
     counted = None if nowhere else both_placed(plan.q_pos, plan.k_pos)
-    return weighted(q, k, v, bias, allowed, plan.mix, counted, scale, dropout)
+    bias = (
+        None
+        if plan.bias is None
+        else dense(plan.bias, q.shape[0], plan.heads, *q.shape[2:3], *k.shape[2:3], q.device, room)
+    )
+    return weighted(q, k, v, bias, plan.allowed(), plan.mix, counted, scale, dropout)
 
 
 def _far(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> list[tuple[slice, int]]:
@@ -172,7 +255,9 @@ def _far(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> list[t
     return sides if seen else []
 
 
-def _near_and_far(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, sides: list[tuple[slice, int]], scale: float) -> Tensor:
+def _near_and_far(
+    plan: _Plan, q: Tensor, k: Tensor, v: Tensor, sides: list[tuple[slice, int]], scale: float, room: Room | None
+) -> Tensor:
     """Attention to the keys that are far off on either side, and to those between, looked at pair by pair."""
     parts = [far.attend_far(q, k, v, plan.bias, plan.mix, keys, row, scale) for keys, row in sides]
     begin = max([keys.stop for keys, _ in sides if keys.start == 0], default=0)
@@ -180,8 +265,9 @@ def _near_and_far(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, sides: list[tupl
     if begin < end:
         between = slice(begin, end)
         near = plan.part(slice(0, q.shape[2]), between)
-        bias = near.values(near.bias, q.shape[0])
-        parts.append(far.attend_near(q, k[:, :, between], v[:, :, between], bias, near.allowed(), near.mix, scale))
+        parts.append(
+            far.attend_near(q, k[:, :, between], v[:, :, between], near.added(q.shape[0], room), near.mix, scale)
+        )
     return far.merged(parts)
 
 
@@ -203,10 +289,6 @@ def _cut(bias: Tensor, queries: slice, keys: slice) -> Tensor:
     """The biases of some pairs; a dimension of one stands for all."""
     bias = bias if bias.shape[2] == 1 else bias[:, :, queries]
     return bias if bias.shape[3] == 1 else bias[..., keys]
-
-
-def _masked(bias: Tensor, allowed: Tensor | None) -> Tensor:
-    return bias if allowed is None else torch.where(allowed, bias, -torch.inf)
 
 
 def _from_the_least(bias: Tensor, dtype: torch.dtype) -> Tensor:

@@ -8,8 +8,10 @@ from torch import Tensor
 
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, both_placed, difference, dot
+from gnomon.encodings.distance import distance
 from gnomon.errors import OptionError
-from gnomon.pairs import PairFunction, at
+from gnomon.pairs import PairFunction
+from gnomon.per_head import PerHead
 from gnomon.positions import Positions
 
 
@@ -60,18 +62,8 @@ class Alibi(Encoding):
         return self.scale(q.shape[-1]) * dot(q, k) + penalty.to(q.dtype)
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        wide, slope = q.dtype, torch.tensor(self.slopes, dtype=q.dtype, device=q_pos.coords.device)
-        if q_pos.axes == 1:
-            q_at, k_at = q_pos.coords[..., 0], k_pos.coords[..., 0]
-            return lambda b, h, i, j: -slope[h] * (at(q_at, b, i) - at(k_at, b, j)).abs().to(wide)
-        # Copies: flex on CPU (torch 2.13) takes no two views of one tensor.
-        q_axes, k_axes = ([axis.contiguous() for axis in pos.coords.unbind(-1)] for pos in (q_pos, k_pos))
-
-        def euclidean(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            square = sum((at(q_at, b, i) - at(k_at, b, j)) ** 2 for q_at, k_at in zip(q_axes, k_axes, strict=True))
-            return -slope[h] * square.sqrt().to(wide)
-
-        return euclidean
+        rise = torch.tensor([-slope for slope in self.slopes], dtype=q.dtype, device=q_pos.coords.device)
+        return PerHead(distance(q_pos, k_pos, q.dtype), lambda x, h: rise[h] * x, self.heads, rise.device)
 
 
 def slopes(heads: int) -> list[float]:

@@ -22,10 +22,13 @@ def t5_bucket(rho: Tensor, *, causal: bool, buckets: int, max_distance: int) -> 
         buckets = buckets // 2
         first, distance = (rho > EDGE) * buckets, rho.abs() + EDGE
     exact = buckets // 2
-    # In float64 always: in low precision the logarithm of an edge falls on either side of it.
-    growth = (distance.to(torch.float64).clamp(min=exact) / exact).log2() / math.log2(max_distance / exact)
-    far = (exact + (growth * (buckets - exact)).floor()).clamp(max=buckets - 1)
-    return first + torch.where(distance < exact, distance.floor(), far).to(torch.int64)
+    # In float64 always: in low precision a distance falls on either side of the edge of a bucket. To compare it with
+    # each edge is faster than a logarithm.
+    distance, growth = distance.to(torch.float64), math.log2(max_distance / exact) / (buckets - exact)
+    bucket = distance.clamp(max=exact).to(torch.int16)
+    for step in range(1, buckets - exact):
+        bucket = bucket + (distance >= exact * 2.0 ** (growth * step)).to(torch.int16)
+    return first + bucket.to(torch.int64)
 
 
 def deberta_bucket(steps: Tensor, *, buckets: int, max_distance: int) -> Tensor:

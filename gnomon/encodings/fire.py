@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.errors import OptionError
-from gnomon.pairs import Dense, PairFunction, at, dense, part
+from gnomon.pairs import AT_ONCE, Dense, PairFunction, Values, at, dense, part
 from gnomon.positions import Positions
+from gnomon.room import Room, empty
 
 EPSILON = 1e-6
 """What keeps the ratio finite where the normaliser is zero."""
@@ -127,6 +128,7 @@ class _Network(Dense):
     b_in: Float[Tensor, " m"]
     w_out: Float[Tensor, "h m"]
     b_out: Float[Tensor, " h"]
+    by_head = False
 
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         # Unit by unit, so that no tensor is wider than the pairs themselves, and flex can inline it.
@@ -141,27 +143,27 @@ class _Network(Dense):
     def part(self, queries: slice, keys: slice) -> "_Network":
         return replace(self, ratio=part(self.ratio, queries, keys))
 
-    def dense(self, rows: int, queries: int, keys: int) -> Tensor:
-        ratio = dense(self.ratio, rows, 1, queries, keys, self.w.device)
-        if torch.is_grad_enabled():
+    def of_heads(self, heads: slice) -> "_Network":
+        return replace(self, w_out=self.w_out[heads], b_out=self.b_out[heads])
+
+    def made(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Dense:
+        # All heads read the same hidden units.
+        return Values(self.dense(rows, queries, keys, room))
+
+    def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
+        ratio = dense(self.ratio, rows, 1, queries, keys, self.w.device, room)
+        if torch.is_grad_enabled() or torch.compiler.is_compiling():
             hidden = (ratio[..., None] * self.w + self.b_in).relu()
             return (hidden @ self.w_out.mT + self.b_out)[:, 0].movedim(-1, 1)
-        # Without a gradient, the slope and the offset of its piece for each pair.
-        kinks, slope, offset = self.pieces()
-        piece = torch.bucketize(ratio.detach(), kinks)[:, 0]
-        return torch.addcmul(offset[:, piece].transpose(0, 1), slope[:, piece].transpose(0, 1), ratio)
-
-    def pieces(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Where units switch on or off, `[m]` rising, and what the output is before, between and after: `[h, m + 1]`.
-
-        A unit with w = 0 never switches: it is taken to do so at 0, its two sides being one.
-        """
-        w, b_in, w_out = (weight.to(torch.float64) for weight in (self.w, self.b_in, self.w_out))
-        kink = torch.where(w == 0, 0.0, -b_in / torch.where(w == 0, 1.0, w))
-        order = kink.detach().argsort()
-        # On before its kink where w < 0, after it where w > 0, everywhere where w = 0 and b > 0.
-        rank = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=order.device))
-        piece = torch.arange(len(order) + 1, device=order.device)[:, None]
-        on = torch.where(w > 0, piece > rank, torch.where(w < 0, piece <= rank, b_in > 0)).to(torch.float64)
-        slope, offset = (w_out * w) @ on.T, (w_out * b_in) @ on.T + self.b_out.to(torch.float64)[:, None]
-        return kink.detach()[order].to(self.w.dtype), slope.to(self.w.dtype), offset.to(self.w.dtype)
+        # Without a gradient by as many pairs as have their hidden units in the cache. One unit is always 1, and its
+        # weights are what the heads add.
+        units, size = self.w.shape[0], max(1, AT_ONCE // self.w.shape[0])
+        value = empty(room, (ratio.shape[0], self.w_out.shape[0], queries * keys), ratio.dtype, ratio.device)
+        w, b_in, out = self.w[:, None], self.b_in[:, None], torch.cat([self.w_out, self.b_out[:, None]], dim=1)
+        hidden = ratio.new_ones(units + 1, size)
+        for of_row, numbers in zip(value, ratio.flatten(1), strict=True):
+            for start in range(0, queries * keys, size):
+                some = numbers[start : start + size]
+                torch.mul(w, some, out=hidden[:units, : len(some)]).add_(b_in).relu_()
+                torch.mm(out, hidden[:, : len(some)], out=of_row[:, start : start + len(some)])
+        return value.unflatten(2, (queries, keys))

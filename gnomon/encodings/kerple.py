@@ -8,8 +8,10 @@ from torch import Tensor, nn
 
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
+from gnomon.encodings.distance import distance
 from gnomon.errors import OptionError
-from gnomon.pairs import PairFunction, at
+from gnomon.pairs import PairFunction
+from gnomon.per_head import PerHead
 from gnomon.positions import Positions
 
 Kernel = Literal["log", "power"]
@@ -129,15 +131,16 @@ class Kerple(Encoding):
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
         a, p = (number.to(q.dtype) for number in self.numbers())
-        q_axes, k_axes = q_pos.coords.unbind(-1), k_pos.coords.unbind(-1)
-
-        def distance(b: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            apart = [(at(q_at, b, i) - at(k_at, b, j)).abs() for q_at, k_at in zip(q_axes, k_axes, strict=True)]
-            return (apart[0] if len(apart) == 1 else sum(x * x for x in apart).sqrt()).to(a.dtype)
-
         if self.kernel == "log":
-            return lambda b, h, i, j: -p[h] * torch.log1p(a[h] * distance(b, i, j))
-        return lambda b, h, i, j: -a[h] * distance(b, i, j) ** p[h]
+
+            def penalty(x: Tensor, h: Tensor) -> Tensor:
+                return -p[h] * torch.log1p(a[h] * x)
+        else:
+
+            def penalty(x: Tensor, h: Tensor) -> Tensor:
+                return -a[h] * x ** p[h]
+
+        return PerHead(distance(q_pos, k_pos, q.dtype), penalty, self.heads, a.device)
 
 
 def _inverse_softplus(value: Tensor) -> Tensor:

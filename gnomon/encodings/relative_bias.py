@@ -10,6 +10,7 @@ from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
+from gnomon.per_head import Entry
 from gnomon.positions import Positions
 
 
@@ -115,13 +116,13 @@ class RelativeBias(Encoding):
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
         # Copies: flex on CPU (torch 2.13) takes no two views of one tensor.
         q_axes, k_axes = ([axis.contiguous() for axis in pos.anchored().unbind(-1)] for pos in (q_pos, k_pos))
-        table, limits = self.weight, self.limits
+        limits = self.limits
 
-        def gathered(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            entry = 0
+        def entry(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            number = 0
             for q_at, k_at, limit in zip(q_axes, k_axes, limits, strict=True):
                 apart = (at(q_at, b, i) - at(k_at, b, j)).clamp(-limit, limit).to(torch.int64)
-                entry = entry * (2 * limit + 1) + apart + limit
-            return table[h, entry]
+                number = number * (2 * limit + 1) + apart + limit
+            return number
 
-        return gathered
+        return Entry(entry, self.weight)

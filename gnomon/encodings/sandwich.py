@@ -11,7 +11,9 @@ from gnomon.encoding import Domain, Encoding, both_placed, difference, dot
 from gnomon.encodings.frequencies import geometric
 from gnomon.errors import OptionError
 from gnomon.pairs import Dense, PairFunction, at
+from gnomon.per_head import PerHead
 from gnomon.positions import Positions
+from gnomon.room import Room
 
 BASE = 10000.0
 
@@ -78,17 +80,17 @@ class Sandwich(Encoding):
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
         first = BASE ** (-2 * self.first / self.size)
         frequencies = first * geometric(self.size // 2, BASE, 2 / self.size, q_pos.coords.device)
-        return _Waves(q_pos.coords[..., 0], k_pos.coords[..., 0], frequencies, self.heads, q.dtype)
+        waves = _Waves(q_pos.coords[..., 0], k_pos.coords[..., 0], frequencies, q.dtype)
+        return PerHead(waves, lambda x, h: x * (self.heads / 8) / (h + 1), self.heads, frequencies.device)
 
 
 @dataclass(frozen=True)
 class _Waves(Dense):
-    """The sum of cosines, less as many ones, over 8 h / H: for pairs one by one, and as a product of all with all."""
+    """The sum of cosines, less as many ones: for pairs one by one, and as a product of all with all."""
 
     q_at: Float[Tensor, "rows i"]
     k_at: Float[Tensor, "rows j"]
     frequencies: Float[Tensor, " n"]
-    heads: int
     dtype: torch.dtype
 
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
@@ -97,7 +99,7 @@ class _Waves(Dense):
         squares = torch.sin(half * self.frequencies[0]) ** 2
         for n in range(1, self.frequencies.shape[0]):
             squares = squares + torch.sin(half * self.frequencies[n]) ** 2
-        return -squares.to(self.dtype) * self.heads / (4 * (h + 1))
+        return -2 * squares.to(self.dtype)
 
     def pointwise(self) -> PairFunction:
         return self.__call__
@@ -105,14 +107,15 @@ class _Waves(Dense):
     def part(self, queries: slice, keys: slice) -> "_Waves":
         return replace(self, q_at=self.q_at[:, queries], k_at=self.k_at[:, keys])
 
-    def dense(self, rows: int, queries: int, keys: int) -> Tensor:
+    def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
         # cos(w (x - y)) = <(cos wx, sin wx), (cos wy, sin wy)>, x and y counted from one place, so that w x is small.
         origin = self.k_at[:, :1] if keys else self.q_at[:, :1]
         q, k = (self._waves(places - origin) for places in (self.q_at, self.k_at))
-        head = torch.arange(1, self.heads + 1, dtype=self.dtype, device=q.device)[:, None, None]
         # In float64 up to here: where tokens are close, the sum is nearly the number of its terms.
-        less = (q @ k.mT - self.frequencies.shape[0]).to(self.dtype)
-        return less[:, None] * (self.heads / (8 * head))
+        return (q @ k.mT - self.frequencies.shape[0]).to(self.dtype)[:, None]
+
+    def of_heads(self, heads: slice) -> "_Waves":
+        return self
 
     def _waves(self, places: Tensor) -> Tensor:
         angle = places[..., None] * self.frequencies

@@ -9,6 +9,7 @@ from gnomon.encoding import Domain, Encoding, Property, both_placed, difference,
 from gnomon.encodings.buckets import EDGE, t5_bucket
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
+from gnomon.per_head import Entry
 from gnomon.positions import Positions
 
 
@@ -94,6 +95,6 @@ class T5(Encoding):
         return dot(q, k) + torch.where(both_placed(q_pos, k_pos), bias, 0.0)
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        q_at, k_at, table = q_pos.coords[..., 0], k_pos.coords[..., 0], self.weight
+        q_at, k_at = q_pos.coords[..., 0], k_pos.coords[..., 0]
         options = dict(causal=self.causal, buckets=self.buckets, max_distance=self.max_distance)
-        return lambda b, h, i, j: table[t5_bucket(at(k_at, b, j) - at(q_at, b, i), **options), h]
+        return Entry(lambda b, h, i, j: t5_bucket(at(k_at, b, j) - at(q_at, b, i), **options), self.weight.T)

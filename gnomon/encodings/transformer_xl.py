@@ -146,7 +146,7 @@ class TransformerXL(Encoding):
             return at(q_at, b, i) - at(k_at, b, j)
 
         far = query_lookup(q.to(narrow), self._table(ends), lambda *pair: (apart(*pair) > 0).to(torch.int64))
-        return Chosen(lambda *pair: apart(*pair).abs() < end, near, far)
+        return Chosen(lambda *pair: apart(*pair).abs() < end, near, far, q.device)
 
     def _projections(self) -> Tensor:
         """W of each head, `[h, d, w]`."""

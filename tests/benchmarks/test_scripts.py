@@ -71,6 +71,16 @@ def test_forward(run: Run):
     assert bounds == {"t5 even": 1.15, "t5 anywhere": 1.4}
 
 
+def test_what_biases_cost_that_are_there(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(forward, "SUBJECTS", {})
+    monkeypatch.setattr(forward, "chosen", lambda names: {})
+    rows = run(forward.Forward, "--n", "24")
+    assert measured(rows) and {row["section"] for row in rows} == {
+        "given biases, bidirectional",
+        "given biases, causal",
+    }
+
+
 @pytest.mark.parametrize("label", SUBJECTS)
 def test_forward_of_every_encoding(run: Run, label: str):
     rows = run(forward.Forward, label, "--n", "24", "--no-memory", "--no-peers")

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from gnomon.encoding import Property
+from gnomon.encodings import fire
 from gnomon.encodings.fire import Fire
 from gnomon.errors import OptionError
 from gnomon.kv_cache import Cache
@@ -82,8 +83,9 @@ def test_options_that_make_no_sense(options):
         Fire(**options)
 
 
-def test_the_network_is_linear_between_its_kinks():
-    """With a gradient unit by unit, without one by pieces: the same, also of units that never switch."""
+def test_the_network_by_parts(monkeypatch):
+    """With a gradient all at once, without one by as many pairs as are worked out together, in a kernel by units."""
+    monkeypatch.setattr(fire, "AT_ONCE", 7 * 32)
     encoding = weigh(Fire(HEADS, start=4.0).double())
     with torch.no_grad():
         encoding.hidden.weight[:3] = 0.0
@@ -94,12 +96,11 @@ def test_the_network_is_linear_between_its_kinks():
     pair = encoding.bias(empty, empty, pos, pos)
     units = dense(pair, 1, HEADS, 6, 6)
     with torch.no_grad():
-        pieces = dense(pair, 1, HEADS, 6, 6)
+        parts = dense(pair, 1, HEADS, 6, 6)
     b, h, i, j = (
         torch.zeros(1, 1, 1, 1).long(),
         torch.arange(HEADS)[:, None, None],
         torch.arange(6)[:, None],
         torch.arange(6),
     )
-    assert gap(pieces, units) < 1e-13 and gap(pointwise(pair)(b, h, i, j)[None], units) < 1e-13
-    assert len(encoding.bias(empty, empty, pos, pos).pieces()[0]) == 32
+    assert gap(parts, units) < 1e-13 and gap(pointwise(pair)(b, h, i, j)[None], units) < 1e-13

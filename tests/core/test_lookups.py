@@ -56,10 +56,10 @@ def test_a_part_is_that_of_the_whole(some: tuple[int, int], others: tuple[int, i
         rows = torch.arange(diagonals) * 7 % 5 if named else None
         *_, of_query, of_key = lookups(queries, keys, rows, 5 if named else diagonals)
         x, y = normal(ROWS, HEADS, queries, 4, seed=4), normal(1, 1, keys, 4, seed=5)
-        odd = Chosen(lambda b, h, i, j: (i + 2 * j) % 3 == 0, of_query, Product(x, y))
+        odd = Chosen(lambda b, h, i, j: (i + 2 * j) % 3 == 0, of_query, Product(x, y), x.device)
         by_rows = replace(of_key, row=lambda b, h, i, j: (i + j) % 5)
         plain = lambda b, h, i, j: 0.5 * i - j + h  # noqa: E731
-        for pair in (of_query, of_key, odd, by_rows, Chosen(lambda b, h, i, j: i > j, of_key), plain):
+        for pair in (of_query, of_key, odd, by_rows, Chosen(lambda b, h, i, j: i > j, of_key, None, x.device), plain):
             both = total(pair, of_key, of_query)
             for whole in (pair, both):
                 a, b = slice(*some), slice(*others)

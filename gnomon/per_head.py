@@ -1,0 +1,88 @@
+"""Biases that each head makes of one number for a pair: what the heads share is worked out once for all of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gnomon.pairs import Dense, PairFunction, dense, part, pointwise
+from gnomon.room import Room, empty
+
+
+@dataclass(frozen=True)
+class PerHead(Dense):
+    """`of(x_ij, h)`, x_ij the same number for all heads: a distance, a ratio.
+
+    number: x; looks at no head. of: `(x, h)` -> the value, in memory of its own.
+    """
+
+    number: PairFunction
+    of: Callable[[Tensor, Tensor], Tensor]
+    heads: int
+    device: torch.device
+    first: int = 0
+    """Which head is counted as the first."""
+    known: Float[Tensor, "b 1 i j"] | None = None
+    """x of every pair, once it is made."""
+
+    def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return self._value(self.number(b, h, i, j), h)
+
+    def pointwise(self) -> PairFunction:
+        number = pointwise(self.number)
+        return lambda b, h, i, j: self._value(number(b, h, i, j), h)
+
+    def made(self, rows: int, queries: int, keys: int, room: Room | None = None) -> "PerHead":
+        return replace(self, known=dense(self.number, rows, 1, queries, keys, self.device, room))
+
+    def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
+        known = self.made(rows, queries, keys, room).known if self.known is None else self.known
+        return self._value(known, torch.arange(self.heads, device=self.device)[:, None, None])
+
+    def part(self, queries: slice, keys: slice) -> "PerHead":
+        return replace(self, number=part(self.number, queries, keys))
+
+    def of_heads(self, heads: slice) -> "PerHead":
+        return replace(self, first=self.first + heads.start, heads=heads.stop - heads.start)
+
+    def _value(self, number: Tensor, h: Tensor) -> Tensor:
+        return self.of(number, h + self.first if self.first else h)
+
+
+@dataclass(frozen=True)
+class Entry(Dense):
+    """`table[h, e_ij]`, e_ij the same entry for all heads."""
+
+    entry: PairFunction
+    table: Float[Tensor, "h entries"]
+    known: Int[Tensor, "b 1 i j"] | None = None
+    """e of every pair, once it is made."""
+
+    def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return self.table[h, self.entry(b, h, i, j)]
+
+    def pointwise(self) -> PairFunction:
+        return self.__call__
+
+    def made(self, rows: int, queries: int, keys: int, room: Room | None = None) -> "Entry":
+        return replace(self, known=dense(self.entry, rows, 1, queries, keys, self.table.device, room))
+
+    def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
+        known = self.made(rows, queries, keys, room).known if self.known is None else self.known
+        if torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return self.table[:, known[:, 0]].transpose(0, 1)
+        # Head by head into one tensor: to choose from a table of one dimension is the fastest that there is.
+        known = known.expand(-1, -1, queries, keys)
+        value = empty(room, (known.shape[0], self.table.shape[0], queries, keys), self.table.dtype, self.table.device)
+        for of_row, entries in zip(value, known.flatten(1), strict=True):
+            for of_head, numbers in zip(of_row, self.table.contiguous(), strict=True):
+                torch.index_select(numbers, 0, entries, out=of_head.view(-1))
+        return value
+
+    def part(self, queries: slice, keys: slice) -> "Entry":
+        return replace(self, entry=part(self.entry, queries, keys))
+
+    def of_heads(self, heads: slice) -> "Entry":
+        return replace(self, table=self.table[heads])
