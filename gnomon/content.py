@@ -87,7 +87,6 @@ class Lookup(Clipped):
         if isinstance(self.row, Diagonal) and queries and keys and not torch.compiler.is_compiling():
             # A product with a row for each diagonal: choosing among the columns of a smaller one costs far more.
             table = self.row.of(self.table).to(self.x.dtype)
-
             if not self.of_key:
                 return _skewed(_times(self.x, table, room), keys)
             if torch.is_grad_enabled():

@@ -4,6 +4,7 @@ They broadcast. On scalars such a function is FlexAttention's `score_mod` or `ma
 is the dense matrix that SDPA takes. A bias returns numbers that are added to scaled logits, a mask returns bools.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ def dense(
         return pair.dense(rows, queries, keys, room)
     # A graph is compiled for every length, and a gradient keeps every step anyway.
     kept = torch.compiler.is_compiling() or torch.is_grad_enabled()
-    if kept or rows * heads * queries * keys <= AT_ONCE:
+    if kept or rows * heads * queries * keys <= _at_once(device):
         return _value(pair, rows, heads, torch.arange(queries, device=device), keys)
     return filled(pair, rows, heads, queries, keys, device, room)
 
@@ -44,17 +45,23 @@ def filled(
     pair: PairFunction, rows: int, heads: int, queries: int, keys: int, device=None, room: Room | None = None
 ) -> Tensor:
     """The value of `pair` on every index, `[rows, heads, queries, keys]`, in memory that is the caller's to change."""
-    size, value = max(1, AT_ONCE // max(1, rows * heads * keys)), None
     if isinstance(pair, Dense):
         value = pair.dense(rows, queries, keys, room)
         whole = max(rows, value.shape[0]), max(heads, value.shape[1]), queries, keys
         return value if value.shape == whole else value.expand(whole).contiguous()
-    for i in torch.arange(queries, device=device).split(size):
-        some = _value(pair, rows, heads, i, keys)
+    size, value = max(1, _at_once(device) // max(1, rows * heads * keys)), None
+    for start in range(0, max(1, queries), size):
+        stop = min(start + size, queries)
+        some = _value(pair, rows, heads, torch.arange(start, stop, device=device), keys)
         if value is None:
             value = empty(room, (max(rows, some.shape[0]), heads, queries, keys), some.dtype, some.device)
-        value[:, :, i[0] : i[0] + len(i)] = some
+        value[:, :, start:stop] = some
     return value
+
+
+def _at_once(device: torch.device | str | None) -> int:
+    """A GPU would wait for the next block."""
+    return AT_ONCE if torch.device(device or "cpu").type == "cpu" else sys.maxsize
 
 
 def _value(pair: PairFunction, rows: int, heads: int, i: Tensor, keys: int) -> Tensor:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from gnomon import pairs
 from gnomon.content import BLOCK, Chosen, Diagonal, Product, by_diagonal, key_lookup, query_lookup, total
 from gnomon.pairs import dense, part, pointwise
 from tests.core.common import gap, normal
@@ -95,3 +96,18 @@ def test_gradients_of_a_lookup():
 
         inputs = [t[:1].clone().requires_grad_() if t.dim() == 4 else t.clone().requires_grad_() for t in (q, k, table)]
         assert torch.autograd.gradcheck(both, inputs, fast_mode=True)
+
+
+@pytest.mark.parametrize("queries, keys", [(0, 3), (3, 0), (1, 1), (70, 40)])
+def test_all_values_by_parts(queries, keys, monkeypatch):
+    """In memory of one's own, also where a function gives the same for all queries, or keeps what it gives."""
+    monkeypatch.setattr(pairs, "AT_ONCE", 300)
+    kept = torch.randn(2, 3, 1, keys)
+    for pair in (lambda b, h, i, j: 0.5 * i - j + h + b, lambda b, h, i, j: kept):
+        b, h = torch.arange(2)[:, None, None, None], torch.arange(3)[:, None, None]
+        expected = pair(b, h, torch.arange(queries)[:, None], torch.arange(keys)).expand(2, 3, queries, keys)
+        with torch.no_grad():
+            found = pairs.filled(pair, 2, 3, queries, keys)
+            found.add_(0.0)
+            assert torch.equal(found, expected) and torch.equal(dense(pair, 2, 3, queries, keys) + 0 * found, expected)
+        assert found.data_ptr() != kept.data_ptr() or not found.numel()
