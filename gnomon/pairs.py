@@ -36,7 +36,7 @@ def dense(
         return pair.dense(rows, queries, keys, room)
     # A graph is compiled for every length, and a gradient keeps every step anyway.
     kept = torch.compiler.is_compiling() or torch.is_grad_enabled()
-    if kept or rows * heads * queries * keys <= _at_once(device):
+    if kept or rows * heads * queries * keys <= at_once(device):
         return _value(pair, rows, heads, torch.arange(queries, device=device), keys)
     return filled(pair, rows, heads, queries, keys, device, room)
 
@@ -49,7 +49,7 @@ def filled(
         value = pair.dense(rows, queries, keys, room)
         whole = max(rows, value.shape[0]), max(heads, value.shape[1]), queries, keys
         return value if value.shape == whole else value.expand(whole).contiguous()
-    size, value = max(1, _at_once(device) // max(1, rows * heads * keys)), None
+    size, value = max(1, at_once(device) // max(1, rows * heads * keys)), None
     for start in range(0, max(1, queries), size):
         stop = min(start + size, queries)
         some = _value(pair, rows, heads, torch.arange(start, stop, device=device), keys)
@@ -59,8 +59,8 @@ def filled(
     return value
 
 
-def _at_once(device: torch.device | str | None) -> int:
-    """A GPU would wait for the next block."""
+def at_once(device: torch.device | str | None) -> int:
+    """Values that are worked out at once there: on a GPU all, which would wait for the next block."""
     return AT_ONCE if torch.device(device or "cpu").type == "cpu" else sys.maxsize
 
 

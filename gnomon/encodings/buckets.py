@@ -25,9 +25,9 @@ def t5_bucket(rho: Tensor, *, causal: bool, buckets: int, max_distance: int) -> 
     # In float64 always: in low precision a distance falls on either side of the edge of a bucket. To compare it with
     # each edge is faster than a logarithm.
     distance, growth = distance.to(torch.float64), math.log2(max_distance / exact) / (buckets - exact)
-    bucket = distance.clamp(max=exact).to(torch.int16)
+    bucket = distance.clamp(max=exact).to(torch.int32)
     for step in range(1, buckets - exact):
-        bucket = bucket + (distance >= exact * 2.0 ** (growth * step)).to(torch.int16)
+        bucket = bucket + (distance >= exact * 2.0 ** (growth * step)).to(torch.int32)
     return first + bucket.to(torch.int64)
 
 

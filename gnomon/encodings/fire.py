@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.errors import OptionError
-from gnomon.pairs import AT_ONCE, Dense, PairFunction, Values, at, dense, part
+from gnomon.pairs import Dense, PairFunction, Values, at, at_once, dense, part
 from gnomon.positions import Positions
 from gnomon.room import Room, empty
 
@@ -157,7 +157,8 @@ class _Network(Dense):
             return (hidden @ self.w_out.mT + self.b_out)[:, 0].movedim(-1, 1)
         # Without a gradient by as many pairs as have their hidden units in the cache. One unit is always 1, and its
         # weights are what the heads add.
-        units, size = self.w.shape[0], max(1, AT_ONCE // self.w.shape[0])
+        units = self.w.shape[0]
+        size = max(1, min(at_once(ratio.device) // units, queries * keys))
         value = empty(room, (ratio.shape[0], self.w_out.shape[0], queries * keys), ratio.dtype, ratio.device)
         w, b_in, out = self.w[:, None], self.b_in[:, None], torch.cat([self.w_out, self.b_out[:, None]], dim=1)
         hidden = ratio.new_ones(units + 1, size)

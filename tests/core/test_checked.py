@@ -293,6 +293,7 @@ UNCHECKED = {
     "gnomon.pairs.made": "called for some queries at a time, with a function",
     "gnomon.pairs.of_heads": "called for some heads at a time, with a function",
     "gnomon.pairs.part": "called for some queries at a time, with a function",
+    "gnomon.pairs.at_once": "called for each block",
     "gnomon.pairs.at": "called for each pair inside of kernels",
     "gnomon.pairs.dense": "called for each plan, with a function",
     "gnomon.pairs.pointwise": "called for each plan, with a function",

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from gnomon import pairs
 from gnomon.encoding import Property
-from gnomon.encodings import fire
 from gnomon.encodings.fire import Fire
 from gnomon.errors import OptionError
 from gnomon.kv_cache import Cache
@@ -85,7 +85,7 @@ def test_options_that_make_no_sense(options):
 
 def test_the_network_by_parts(monkeypatch):
     """With a gradient all at once, without one by as many pairs as are worked out together, in a kernel by units."""
-    monkeypatch.setattr(fire, "AT_ONCE", 7 * 32)
+    monkeypatch.setattr(pairs, "AT_ONCE", 7 * 32)
     encoding = weigh(Fire(HEADS, start=4.0).double())
     with torch.no_grad():
         encoding.hidden.weight[:3] = 0.0

@@ -158,3 +158,9 @@ def test_the_smallest_tables(options):
     pos = Positions(normal(2, 6, 1) * 5)
     expected = attend(q, k, v, encoding, pos, mask=mask, backend="reference")
     assert gap(attend(q, k, v, encoding, pos, mask=mask), expected) < 1e-12
+
+
+def test_more_buckets_than_16_bits_count():
+    """Exact buckets up to 50,000: each distance has its own."""
+    far = torch.tensor([-32_768.0, -40_000.0, -49_999.0], dtype=torch.float64)
+    assert t5_bucket(far, causal=True, buckets=100_000, max_distance=50_001).tolist() == [32_768, 40_000, 49_999]
