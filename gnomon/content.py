@@ -43,6 +43,11 @@ class Diagonal(Divisible):
         mine = slice(self.first, self.first + self.queries + self.keys - 1)
         return table[:, mine] if self.rows is None else table.index_select(1, self.rows[mine])
 
+    def one(self, table: Tensor, diagonal: int) -> Tensor:
+        """The row of one of these diagonals, `[h, d]`."""
+        diagonal += self.first if diagonal >= 0 else self.first + self.queries + self.keys - 1
+        return table[:, diagonal if self.rows is None else self.rows[diagonal]]
+
     def part(self, queries: slice, keys: slice) -> "Diagonal":
         count = queries.stop - queries.start
         first = self.first + keys.start - queries.start + self.queries - count
@@ -84,7 +89,7 @@ class Lookup(Clipped):
 
     def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
         # A compiler asks whether the skewed view is contiguous; of two keys it is, so its graph would serve more only.
-        if isinstance(self.row, Diagonal) and queries and keys and not torch.compiler.is_compiling():
+        if isinstance(self.row, Diagonal) and queries and keys and not self._chooses(queries):
             # A product with a row for each diagonal: choosing among the columns of a smaller one costs far more.
             table = self.row.of(self.table).to(self.x.dtype)
             if not self.of_key:
@@ -103,6 +108,10 @@ class Lookup(Clipped):
             else torch.gather(product, -1, row, out=room.empty(row.shape, product.dtype, product.device))
         )
         return found.mT if self.of_key else found
+
+    def _chooses(self, queries: int) -> bool:
+        """Whether each pair chooses among products with all rows of the table."""
+        return torch.compiler.is_compiling() or (not self.of_key and self.row.rows is not None and queries <= FEW)
 
     def part(self, queries: slice, keys: slice) -> "Lookup":
         mine = keys if self.of_key else queries
@@ -126,7 +135,7 @@ class Lookup(Clipped):
         return begin, min(max(last + queries - 1, begin), keys)
 
     def far(self, queries: int, keys: slice, row: int) -> tuple[Tensor | None, Tensor | None]:
-        of_row = self.row.of(self.table)[:, row].to(self.x.dtype)
+        of_row = self.row.one(self.table, row).to(self.x.dtype)
         if self.of_key:
             return None, torch.einsum("bhjd,hd->bhj", self.x[:, :, keys], of_row.expand(self.x.shape[1], -1))
         return torch.einsum("bhid,hd->bhi", self.x, of_row.expand(self.x.shape[1], -1)), None
@@ -246,6 +255,8 @@ class Chosen(Content):
         return Chosen(condition, self.yes.made(rows, queries, keys, room), no, self.device)
 
 
+FEW = 16
+"""Queries whose pairs choose among products with a table sooner than it is laid out by diagonals."""
 BLOCK = 256
 """Keys whose products with a table are made at once."""
 
@@ -274,6 +285,11 @@ def by_diagonal(values: Tensor) -> Tensor:
     return rows
 
 
+def few(queries: int, heads: int, width: int) -> bool:
+    """Whether <q, W r> over many rows r `[w]` is cheaper as <W^T q, r>: a projection of queries, not of the table."""
+    return not torch.compiler.is_compiling() and not torch.is_grad_enabled() and queries * heads < width
+
+
 def query_lookup(q: Tensor, table: Tensor, row: PairFunction) -> Lookup:
     """`<q_i, table[h, row(i, j)]>`: q `[b, h, i, d]`, table `[h or 1, rows, d]`."""
     return Lookup(q, table, row)
@@ -281,7 +297,8 @@ def query_lookup(q: Tensor, table: Tensor, row: PairFunction) -> Lookup:
 
 def key_lookup(k: Tensor, table: Tensor, row: PairFunction) -> Lookup:
     """`<k_j, table[h, row(i, j)]>`: k `[b, g, j, d]` with h a multiple of g, table `[h or 1, rows, d]`."""
-    return Lookup(k.repeat_interleave(max(table.shape[0] // k.shape[1], 1), dim=1), table, row, of_key=True)
+    shared = table.shape[0] // k.shape[1]
+    return Lookup(k.repeat_interleave(shared, dim=1) if shared > 1 else k, table, row, of_key=True)
 
 
 def total(*terms: PairFunction) -> PairFunction:

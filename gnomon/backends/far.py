@@ -47,7 +47,7 @@ def attend_far(
     if of_query is not None:
         weight = weight + of_query
     if mix is not None:
-        out = out + mix.row.of(mix.table)[:, row, None].to(out.dtype)
+        out = out + mix.row.one(mix.table, row)[:, None].to(out.dtype)
     return out, weight
 
 

@@ -5,9 +5,10 @@ from typing import Literal, get_args
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from gnomon.checked import checked
-from gnomon.content import key_lookup, query_lookup, total
+from gnomon.content import few, key_lookup, query_lookup, total
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.encodings.buckets import EDGE, deberta_bucket
 from gnomon.encodings.diagonals import diagonal, diagonals
@@ -203,10 +204,21 @@ class Deberta(Encoding):
 
         (to_position, to_content), terms = self._projections(), []
         if to_position is not None:
-            terms.append(query_lookup(q, self._projected(to_position, table), row))
+            terms.append(self._to_position(to_position, q, table, row))
         if to_content is not None:
             terms.append(key_lookup(k, self._projected(to_content, table), row))
         return total(*terms)
+
+    def _to_position(self, linear: nn.Linear, q: Tensor, table: Tensor, row: PairFunction) -> PairFunction:
+        """`<q_i, K P[r]>`, scaled."""
+        if not few(q.shape[2], self.heads, self.width):
+            return query_lookup(q, self._projected(linear, table), row)
+        q = self.scale(self.head_dim) * q
+        raised, rows = q @ linear.weight.to(q.dtype).unflatten(0, (self.heads, -1)), table
+        if linear.bias is not None:
+            offset = q @ linear.bias.to(q.dtype).unflatten(0, (self.heads, -1))[..., None]
+            raised, rows = torch.cat([raised, offset], dim=-1), pad(table, (0, 1), value=1.0)
+        return query_lookup(raised, rows[None], row)
 
     def _projected(self, linear: nn.Linear, table: Tensor) -> Tensor:
         """Rows of the table as scaled keys or queries of each head, `[h, rows, d]`."""

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.checked import checked
-from gnomon.content import Chosen, Product, query_lookup
+from gnomon.content import Chosen, Product, few, query_lookup
 from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.diagonals import diagonal, diagonals
 from gnomon.encodings.frequencies import angles, geometric
@@ -131,7 +131,10 @@ class TransformerXL(Encoding):
         q = self.scale(q.shape[-1]) * (q.to(wide) + self.biases.v.to(wide)[:, None])
         apart = diagonals(q_pos, k_pos)
         if apart is not None:
-            return query_lookup(q.to(narrow), self._table(apart), diagonal(q_pos, k_pos))
+            row = diagonal(q_pos, k_pos)
+            if few(q_pos.length, self.heads, self.width):
+                return query_lookup(q.to(narrow) @ self._projections().to(narrow), self._distances(apart)[None], row)
+            return query_lookup(q.to(narrow), self._table(apart), row)
         # <A, sin w(x - y)> + <B, cos w(x - y)> = <A sin wx + B cos wx, cos wy> + <B sin wx - A cos wx, sin wy>
         a, b = (q.to(narrow) @ self._projections().to(narrow)).to(wide).chunk(2, dim=-1)
         (q_sin, q_cos), (k_sin, k_cos) = self._waves(q_pos.anchored(), wide), self._waves(k_pos.anchored(), wide)
@@ -160,7 +163,10 @@ class TransformerXL(Encoding):
 
     def _table(self, apart: Tensor) -> Tensor:
         """W r of the distances `[rows]`: `[h, rows, d]`."""
+        return self._distances(apart) @ self._projections().mT
+
+    def _distances(self, apart: Tensor) -> Tensor:
+        """r of the distances `[rows]`: `[rows, w]`."""
         if self.clamp_len is not None:
             apart = apart.clamp(-self.clamp_len, self.clamp_len)
-        r = torch.cat(self._waves(apart[None, :, None], self.weight.dtype), dim=-1)[0]
-        return r @ self._projections().mT
+        return torch.cat(self._waves(apart[None, :, None], self.weight.dtype), dim=-1)[0]
