@@ -21,15 +21,16 @@ BOUND, STEADY, WHOLE = 1.2, 1.1, 1.1
 """One token over SDPA; the last steps over those of a new cache; growth over the size of the cache."""
 TOGETHER = 10
 """Tokens that are timed as one."""
+LAYERS = 12
 HUNDRED = 100
 LONG = ("rope", "alibi", "t5", "shaw")
 
 
 class Decoding:
-    """One layer that decodes token by token after `held` cached ones, as a model does: positions, plan, attention."""
+    """Layers that decode token by token after `held` cached ones, as a model does: positions, plan, attention."""
 
-    def __init__(self, subject: Subject, held: int, room: int):
-        self.encoding, self.cache = subject.build(held + room, causal=True), Cache(held + room)
+    def __init__(self, subject: Subject, held: int, room: int, layers: int = 1):
+        self.encoding, self.cache, self.layers = subject.build(held + room, causal=True), Cache(held + room), layers
         self.token = [torch.randn(1, HEADS, 1, HEAD_DIM) for _ in range(3)]
         self.x = torch.randn(1, 1, HEADS * HEAD_DIM)
         if held:
@@ -47,21 +48,23 @@ class Decoding:
         last = extent.queries if n == 1 else extent.queries.tokens(n - 1, n)
         self.encoding.embed(self.x, last)
         made = plan(self.encoding, extent.computed, extent.keys, q_pos=last, heads=HEADS, dtype=q.dtype)
-        attend_by(made, q, k, v, cache=self.cache)
+        for layer in range(self.layers):
+            attend_by(made, q, k, v, cache=self.cache, layer=layer)
 
 
 class Plain:
     """SDPA of one query over as many keys, which lie in place; every call sees one more."""
 
-    def __init__(self, held: int, room: int):
+    def __init__(self, held: int, room: int, layers: int = 1):
         self.q = torch.randn(1, HEADS, 1, HEAD_DIM)
-        self.k, self.v = (torch.randn(1, HEADS, held + room, HEAD_DIM) for _ in range(2))
+        self.layers = [[torch.randn(1, HEADS, held + room, HEAD_DIM) for _ in range(2)] for _ in range(layers)]
         self.length = held
 
     @torch.no_grad()
     def step(self) -> None:
         self.length += 1
-        scaled_dot_product_attention(self.q, self.k[:, :, : self.length], self.v[:, :, : self.length])
+        for k, v in self.layers:
+            scaled_dot_product_attention(self.q, k[:, :, : self.length], v[:, :, : self.length])
 
 
 def _together(step: Callable[[], None]) -> Callable[[], float]:
@@ -80,6 +83,7 @@ def _together(step: Callable[[], None]) -> Callable[[], float]:
 class Decode(Script):
     """One token over 4096 cached keys, over SDPA on the same keys, for every encoding whose keys stay right.
 
+    In one layer with all that a model does once for a token (positions, masks, tables), and in twelve that share it.
     Then ten thousand steps in a fresh process: the last hundred over a hundred after as many keys that were cached
     at once, and the growth of memory over the size of the cache. b=1, h=8, d=64, float32.
     """
@@ -93,10 +97,13 @@ class Decode(Script):
         # Many short rounds: a step takes a millisecond.
         repeats = self.repeats if self.quick else 5 * self.repeats
         room = TOGETHER * (repeats + 3)
-        for label, subject in subjects.items():
-            calls = {limit: _together(Plain(held, room).step), label: _together(Decoding(subject, held, room).step)}
-            found = interleaved(calls, repeats)
-            yield timed("one token", label, limit, found[label], found[limit], bound=BOUND)
+        for layers in (1, 2 if self.quick else LAYERS):
+            section = f"one token, {layers} layer{'s' * (layers > 1)} by one plan"
+            for label, subject in subjects.items():
+                sizes = held, room, layers
+                calls = {limit: _together(Plain(*sizes).step), label: _together(Decoding(subject, *sizes).step)}
+                found = interleaved(calls, repeats if layers == 1 else self.repeats)
+                yield timed(section, label, limit, found[label], found[limit], bound=BOUND)
         for label in subjects if self.encodings else LONG:
             yield from _long(label, steps)
 

@@ -36,6 +36,10 @@ class Backend(ABC):
         `dropout` is the probability with which a weight is dropped. A query that sees no key receives zeros.
         """
 
+    @abstractmethod
+    def way(self, plan: Any) -> str:
+        """How attention is computed by that plan, in a few words: what a reader asks who wonders about its cost."""
+
 
 def nothing(pos: Positions, dtype: torch.dtype) -> Raw:
     """The queries and keys of a content-free bias: none, in the precision of the logits that it is added to."""

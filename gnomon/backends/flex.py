@@ -106,6 +106,9 @@ class Flex(Backend):
         )
         return out[:, :, :queries]
 
+    def way(self, plan: _Plan) -> str:
+        return "one compiled kernel" if self.compiled else "the formula of the kernel, not compiled"
+
     def _room(self, length: int, device: torch.device) -> int:
         """How many tokens to add for the next power of two."""
         if not self.compiled or device.type != "cpu" or not length:

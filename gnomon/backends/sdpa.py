@@ -51,6 +51,8 @@ class _Plan:
     bias: PairFunction | None = None
     """What is added to the logits: of the layer at hand where it reads content."""
     mix: Mix | None = None
+    looked_up: bool = False
+    """Whether the bias is an entry of a table of differences."""
     hidden: tuple[int, Tensor | None] | None = None
     """See `masked`; None: not worked out."""
 
@@ -162,7 +164,7 @@ class Sdpa(Backend):
         if _whole(q_pos.length) or size <= SHARED:
             return replace(plan, dense=plan.added(plan.rows))
         entries = None if bias is None else by_difference(encoding, q_pos, k_pos, heads, dtype)
-        return plan if entries is None else replace(plan, bias=placed(entries, q_pos, k_pos))
+        return plan if entries is None else replace(plan, bias=placed(entries, q_pos, k_pos), looked_up=True)
 
     def attend(
         self, plan: _Plan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
@@ -178,6 +180,20 @@ class Sdpa(Backend):
                 here = q[:, heads, queries], k[:, of_key, keys], v[:, of_key, keys]
                 out[:, heads, queries] = _some(some, *here, scale, dropout, own.again())
         return out
+
+    def way(self, plan: _Plan) -> str:
+        if plan.plain:
+            return "nothing is added: the fused kernel alone"
+        if plan.table is not None:
+            return "a view of one table, a number for each diagonal"
+        if plan.dense is not None:
+            return "all pairs at once, kept for all layers"
+        if not plan.content_free:
+            values = plan.encoding.mix(plan.q_pos, plan.k_pos) is not None
+            return f"{CHUNK} queries at a time: products with content" + " and rows for values" * values
+        if plan.bias is None:
+            return f"{CHUNK} queries at a time: a mask"
+        return f"{CHUNK} queries at a time: " + ("looked up by difference" if plan.looked_up else "pair by pair")
 
 
 def _whole(queries: int) -> bool:

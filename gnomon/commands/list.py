@@ -27,21 +27,30 @@ class List:
       gnomon list
       gnomon list rope alibi --json
       gnomon list --encoding mine.py:Mine
+      gnomon list --backend
     """
 
     names: Names = ()
     """Encodings to show, or FILE.py:CLASS."""
     encoding: Added = ()
     """Your own: FILE.py:CLASS, run as code."""
+    backend: bool = False
+    """Which backend computes each, and how."""
     json: Json = False
 
     def run(self) -> int:
+        from gnomon.commands.ways import show_ways, ways
         from gnomon.encoding import Shape
-        from gnomon.encodings import ENCODINGS
+        from gnomon.encodings import ENCODINGS, build, named
         from gnomon.user_code import own
 
         shape = Shape(width=128, heads=4, head_dim=32, depth=2, causal=True)
-        rows = _rows((*self.names, *own(self.encoding)) or tuple(ENCODINGS), shape)
+        names = (*self.names, *own(self.encoding)) or tuple(ENCODINGS)
+        if self.backend:
+            found = ways({name: build(named(name), shape) for name in names}, shape)
+            print_json({"encodings": found}) if self.json else show_ways(found)
+            return 0
+        rows = _rows(names, shape)
         if self.json:
             print_json({"shape": asdict(shape) | {"tokens": TOKENS}, "encodings": rows})
         else:

@@ -68,7 +68,7 @@ class _Turn(torch.autograd.Function):
 def _turned(x: Tensor, cos: Tensor, sin: Tensor, pairing: Pairing) -> Tensor:
     """The same in one pass over memory: some tokens at a time, so that what is read twice is still at hand."""
     size, n = 2 * cos.shape[-1], x.shape[-2]
-    out = x.new_empty(*torch.broadcast_shapes(x.shape[:-1], cos.shape[:-1]), x.shape[-1])
+    out = x.new_empty(*_leading(x, cos), x.shape[-1])
     if size < x.shape[-1]:
         out[..., size:] = x[..., size:]
     turning, turned = x[..., :size], out[..., :size]
@@ -95,6 +95,13 @@ def _turned(x: Tensor, cos: Tensor, sin: Tensor, pairing: Pairing) -> Tensor:
             first.copy_((u * c).addcmul_(v, s, value=-1))
             second.copy_((v * c).addcmul_(u, s))
     return out
+
+
+def _leading(x: Tensor, cos: Tensor) -> tuple[int, ...]:
+    """All sizes but the last, broadcast: counted here where it is simple, since PyTorch takes as long as the turn."""
+    if x.dim() == cos.dim() and all(its in (1, mine) for mine, its in zip(x.shape[:-1], cos.shape[:-1], strict=True)):
+        return tuple(x.shape[:-1])
+    return torch.broadcast_shapes(x.shape[:-1], cos.shape[:-1])
 
 
 def _in_pairs(x: Tensor) -> Tensor:

@@ -158,7 +158,8 @@ def test_rotation(run: Run):
 
 def test_decode(run: Run):
     rows = run(decode.Decode, "rope")
-    assert whats(rows, "one token") == ["rope"]
+    for layers in ("1 layer", "2 layers"):
+        assert whats(rows, f"one token, {layers} by one plan") == ["rope"]
     assert whats(rows, "400 steps") == ["rope, first 100", "rope, last 100"]
     assert whats(rows, "400 steps, memory") == ["rope"]
     assert rows[0]["bound"] == 1.2

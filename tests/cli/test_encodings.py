@@ -29,6 +29,17 @@ def test_list_fits_80_columns(gnomon):
     assert sum(line.startswith("sinusoidal") for line in lines) == 3
 
 
+def test_list_says_what_computes_each_encoding(gnomon):
+    shown = gnomon("list", "--backend")
+    assert max(map(len, shown.out.splitlines())) <= 80
+    rows = {row["name"]: row for row in json.loads(gnomon("list", "--backend", "--json").out)["encodings"]}
+    assert list(rows) == list(ENCODINGS)
+    assert [name for name, row in rows.items() if row["backend"] != "sdpa"] == ["cope"]
+    assert "one table" in rows["alibi"]["evenly_spaced"] and "looked up" in rows["alibi"]["anywhere"]
+    assert "alone" in rows["rope"]["evenly_spaced"] and "pair by pair" in rows["fire"]["anywhere"]
+    assert "values" in rows["shaw"]["anywhere"] and "content" in rows["deberta"]["evenly_spaced"]
+
+
 @pytest.mark.parametrize("name", [*ENCODINGS, "gnomon"])
 def test_cite_prints_an_entry(gnomon, name):
     shown = gnomon("cite", name)
