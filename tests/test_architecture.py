@@ -27,7 +27,8 @@ LAYERS = (
     {"attention", "convert"},
     {"transformer"},
     {"laws"},
-    {"lab"},
+    {"lab", "analysis"},
+    {"claims"},
     {"report"},
     {"commands", "cli", "__main__"},
 )
@@ -116,7 +117,7 @@ def third_party(path: Path) -> set[str]:
 def test_what_is_imported_is_what_is_installed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w-]+", requirement)[0] for requirement in project["dependencies"]}
-    distributions = {"vl_convert": "vl-convert-python"}
+    distributions = {"vl_convert": "vl-convert-python", "flint": "python-flint"}
     packages = {distributions.get(name, name) for path in MODULES for name in third_party(path)}
     assert packages == declared
 

@@ -5,7 +5,9 @@ These modules are read for every `--help`, so none of them imports torch before 
 
 from typing import Protocol
 
+from gnomon.commands.analyze import Analyze
 from gnomon.commands.cite import Cite
+from gnomon.commands.claims import Claims
 from gnomon.commands.compare import Compare
 from gnomon.commands.laws import Laws
 from gnomon.commands.list import List
@@ -23,6 +25,8 @@ class Command(Protocol):
 COMMANDS: dict[str, type[Command]] = {
     "list": List,
     "laws": Laws,
+    "analyze": Analyze,
+    "claims": Claims,
     "compare": Compare,
     "report": Report,
     "results": Results,

@@ -56,7 +56,7 @@ def test_no_help_of_an_option_or_command_wraps(gnomon, arguments):
     shown = [line.strip("│ ") for line in gnomon(*arguments, "--help").out.splitlines()]
     heads = ("positional arguments", "options", "subcommands")
     first = next(at for at, line in enumerate(shown) if line.strip("╭╮─ ") in heads)
-    begins = ("-", "[", "•", "*", "$", "(required)", "╭", "╰", *heads)
+    begins = ("-", "[", "NAME", "•", "*", "$", "(required)", "╭", "╰", *heads)
     assert [line for line in shown[first:] if line and not line.startswith(begins)] == []
 
 

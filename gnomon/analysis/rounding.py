@@ -1,0 +1,300 @@
+"""Rounding: the error of an encoding, and of what attention makes of it, against position and precision."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gnomon.analysis.forms import Waves, biases, form, waves
+from gnomon.analysis.section import Line, Lines, Section, Table, Value, does_not_apply
+from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, exact, holds, waved, without_waves
+from gnomon.checked import checked
+from gnomon.encoding import Encoding
+from gnomon.errors import OptionError
+from gnomon.positions import FURTHEST
+
+TITLE = "Rounding"
+QUESTION = "How large is the error of the encoding and of a logit, at which position, in which precision?"
+POWERS = tuple(10**e for e in range(9))
+"""1, 10, ..., 10^8."""
+LAGS = (1, 16, 128)
+PRACTICES: tuple[tuple[Precision, Precision], ...] = (
+    ("float64", "float64"), ("float64", "float32"), ("float64", "float16"), ("float64", "bfloat16"),
+    ("float32", "float32"), ("float16", "float16"), ("bfloat16", "bfloat16"),
+)  # fmt: skip
+"""What libraries do: the precision of the angle, and that of the table."""
+_SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+_AROUND = 3
+_NEAR = 64
+_DRAWS = 64
+_PERCENT = 0.01
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors at each of some positions; None where the precision has no number so large.
+
+    way, stored: the precision of positions, frequencies and angles, and that of the table.
+    values:      the greatest error of a number of the row, at the position and the two after it.
+    logits:      the root of the mean square error of a logit, over that of the exact logits, both tokens shifted by
+                 the position.
+    """
+
+    way: Precision
+    stored: Precision
+    values: tuple[float | None, ...]
+    logits: tuple[float | None, ...]
+
+
+@checked
+def errors(
+    found: Waves,
+    positions: Sequence[int] = POWERS,
+    practices: Sequence[tuple[Precision, Precision]] = PRACTICES,
+    seed: int = 0,
+) -> tuple[Errors, ...]:
+    """Errors of rows and of logits of waves at whole positions, 0 .. 2^53 - 132, for (angle, table) precisions.
+
+    The truth is that of interval arithmetic. The logit of sinusoidal positions is PE(p + k) . PE(p); that of a rotation
+    is <R(p + k) q, R(p) k'> for random unit q and k' that stay the same. k is 1, 16 and 128. Products are made in
+    float64: what is measured is the angle and the table. OptionError for no positions, or others.
+    """
+    reach = FURTHEST - max(LAGS) - _AROUND
+    if not positions or not all(0 <= p <= reach for p in positions):
+        raise OptionError("errors are measured at whole positions", given=list(positions), allowed=f"0 to {reach}")
+    offsets = sorted({*range(_AROUND), *LAGS})
+    places = torch.tensor([[p + k for k in offsets] for p in positions])
+    high, low = exact(found, places.flatten())
+    base = exact(found, torch.tensor([0, *LAGS]))[0]
+    multiply = _product(found, high.shape[1], seed)
+    right = torch.stack([multiply(base[at], base[0]) for at in range(1, len(base))])
+    size = float(right.square().mean().sqrt())
+    made = []
+    for way, stored in practices:
+        held = [holds(way, int(row.max())) for row in places]
+        values: list[float | None] = [None] * len(held)
+        logits: list[float | None] = [None] * len(held)
+        for at in (at for at, fits in enumerate(held) if fits):
+            rows = waved(found, angles(found, places[at], way)).to(dtype(stored)).to(torch.float64)
+            of = slice(at * len(offsets), (at + 1) * len(offsets))
+            off = (rows - high[of] - low[of]).abs()
+            values[at] = float(off[[offsets.index(k) for k in range(_AROUND)]].max())
+            wrong = torch.stack([multiply(rows[offsets.index(k)], rows[0]) for k in LAGS]) - right
+            logits[at] = float(wrong.square().mean().sqrt()) / size
+        made.append(Errors(way, stored, tuple(values), tuple(logits)))
+    return tuple(made)
+
+
+@checked
+def bias_errors(
+    encoding: Encoding, name: Precision, positions: Sequence[int] = POWERS, heads: int = 1
+) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
+    """Two errors of the bias in a precision, the worst over heads, in units of the logit, at each of whole `positions`.
+
+    far:  of a pair that is so far apart, when the distance and the bias are rounded.
+    late: of pairs 0 to 63 apart whose query is there, when their positions are rounded before they are subtracted.
+    None where the precision has no number so large. OptionError for an encoding that is not a bias, or no positions.
+    """
+    if not positions or not all(0 <= p < FURTHEST for p in positions):
+        raise OptionError("errors are measured at whole positions", given=list(positions), allowed="0 to 2^53 - 1")
+    kind = dtype(name)
+
+    def rounded(values: Tensor) -> Tensor:
+        return values.to(kind).to(torch.float64)
+
+    held = [holds(name, p) for p in positions]
+    p = torch.tensor([place for place, fits in zip(positions, held) if fits], dtype=torch.float64)
+    near = torch.arange(_NEAR, dtype=torch.float64)
+    # A position below 64 has no key 64 before it: there, the pairs are fewer.
+    key = (p[:, None] - near).clamp(min=0)
+    apart = p[:, None] - key
+    # Of a causal pair the key is not later than the query, which rounding keeps so.
+    late = (rounded(p)[:, None] - rounded(key)).flatten()
+    worst = [
+        (rounded(biases(encoding, given, heads)) - biases(encoding, true, heads)).abs().amax(dim=0)
+        for given, true in ((rounded(p), p), (late, apart.flatten()))
+    ]
+    told = worst[0].tolist(), worst[1].reshape(-1, _NEAR).amax(dim=1).tolist() if len(p) else []
+    return tuple(_spread(values, held) for values in told)
+
+
+@checked
+def first_above(positions: Sequence[int], found: Sequence[float | None], limit: float) -> int | None:
+    """The first of `positions` from which on every error that is known exceeds `limit`; None where none does."""
+    known = [(p, error) for p, error in zip(positions, found) if error is not None]
+    for at, (p, _) in enumerate(known):
+        if all(error > limit for _, error in known[at:]):
+            return p
+    return None
+
+
+@checked
+def section(encoding: Encoding, heads: int = 8) -> Section:
+    """Errors at 1, 10, ..., 10^8, of an encoding made of waves or of a bias.
+
+    heads: of the attention, for a bias that does not know its own. Learned numbers are those that it was built with.
+    """
+    found = waves(encoding)
+    if found is not None and found.frequencies:
+        return _of_waves(found)
+    if form(encoding) == "bias" and encoding.domain.axes in (1, None):
+        return _of_bias(encoding, getattr(encoding, "heads", heads))
+    why = without_waves(encoding)
+    if form(encoding) == "vector":
+        why += " Nothing is computed from the position, so its size does not matter: the row's own rounding is all."
+    return does_not_apply("rounding", TITLE, QUESTION, why)
+
+
+def _product(found: Waves, width: int, seed: int) -> Callable[[Tensor, Tensor], Tensor]:
+    """The logits that attention makes of two rows, `[w], [w] -> [draws]`."""
+    if found.columns:
+        return lambda one, other: (one * other).sum()[None]
+    pairs = width // 2
+    drawn = torch.randn(2, _DRAWS, width, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    q, k = (torch.complex(x[:, :pairs], x[:, pairs:]) for x in drawn / drawn.norm(dim=-1, keepdim=True))
+
+    def logits(one: Tensor, other: Tensor) -> Tensor:
+        turned = q * torch.complex(one[:pairs], one[pairs:])
+        return (turned * (k * torch.complex(other[:pairs], other[pairs:])).conj()).real.sum(dim=1)
+
+    return logits
+
+
+def _spread(values: list[float], held: list[bool]) -> tuple[float | None, ...]:
+    left = iter(values)
+    return tuple(next(left) if fits else None for fits in held)
+
+
+# The section.
+
+
+def _of_waves(found: Waves) -> Section:
+    pure: tuple[tuple[Precision, Precision], ...] = tuple((way, "float64") for way in PRECISIONS)
+    asked = dict.fromkeys((*PRACTICES, *pure))
+    all_of = {(of.way, of.stored): of for of in errors(found, POWERS, tuple(asked))}
+    shown = [of for cell, of in all_of.items() if cell in PRACTICES and cell != ("float64", "float64")]
+    logit = "PE(p + k) . PE(p)" if found.columns else "<R(p + k) q, R(p) k'>"
+    note = (
+        "Heads: the precision of the angle > that of the table. -: the precision has no number so large. Against "
+        "interval arithmetic."
+    )
+    return Section(
+        "rounding",
+        TITLE,
+        QUESTION,
+        _answer(all_of),
+        tables=(
+            _table("Greatest error of a sine or cosine", shown, "values", note),
+            _table(f"Error of the logit {logit} when both tokens are shifted by p", shown, "logits",
+                   f"Root mean square over k = {', '.join(map(str, LAGS))}, as a share of the exact logits."),
+        ),
+        figures=(
+            _figure("Error of the angle alone, by the precision that forms it", "greatest error of a sine or cosine",
+                    [(way, all_of[way, "float64"].values) for way in PRECISIONS], "The table is kept in float64."),
+            _figure("Error of the encoding", "greatest error of a sine or cosine",
+                    [(_named(of), of.values) for of in shown], "The precision of the angle > that of the table."),
+            _figure("Error of a logit", "share of the logits", [(_named(of), of.logits) for of in shown],
+                    "The precision of the angle > that of the table. Exact logits do not change with p."),
+        ),
+        numbers={
+            "positions": list(POWERS),
+            "errors": [
+                {"angle": of.way, "stored": of.stored, "values": list(of.values), "logits": list(of.logits)}
+                for of in all_of.values()
+            ],
+        },
+    )  # fmt: skip
+
+
+def _answer(all_of: dict[tuple[Precision, Precision], Errors]) -> str:
+    words = []
+    for stored in ("float32", "bfloat16"):
+        of = all_of["float64", stored]
+        off, logit = max(of.values), max(of.logits)
+        within = off <= torch.finfo(dtype(stored)).eps
+        words.append(
+            f"With angles in float64 a table in {stored} is off by at most {off:.2g} up to position {POWERS[-1]:,}, "
+            f"{'less' if within else 'more'} than a unit in the last place of numbers near 1, and logits by "
+            f"{_share(logit)}."
+        )
+    for way in ("float32", "float16", "bfloat16"):
+        of = all_of[way, way]
+        unit = first_above(POWERS, of.values, torch.finfo(dtype(way)).eps)
+        percent = first_above(POWERS, of.logits, _PERCENT)
+        words.append(
+            f"With angles in {way} too, the error of a number exceeds that unit "
+            f"{_from(unit)}, and that of a logit 1% {_from(percent)}"
+            + (f"; {way} has no number past {torch.finfo(dtype(way)).max:,.0f}." if None in of.values else ".")
+        )
+    words.append("Powers of ten were looked at, and the two positions after each.")
+    return " ".join(words)
+
+
+def _from(position: int | None) -> str:
+    return "nowhere" if position is None else f"from position {position:,} on"
+
+
+def _share(of: float) -> str:
+    return f"{100 * of:.2g}%"
+
+
+def _named(of: Errors) -> str:
+    return f"{_SHORT[of.way]}>{_SHORT[of.stored]}"
+
+
+def _table(title: str, shown: list[Errors], what: str, note: str) -> Table:
+    told = [of for of in shown if (of.way, of.stored) != ("float64", "float16")]
+    rows = tuple((p, *(getattr(of, what)[at] for of in told)) for at, p in enumerate(POWERS))
+    return Table(title, ("position", *(_named(of) for of in told)), rows, note)
+
+
+def _figure(title: str, y: str, lines: list[tuple[str, Sequence[Value]]], note: str) -> Lines:
+    # No error at all has no logarithm.
+    drawn = tuple(Line(label, POWERS, [error or None for error in of]) for label, of in lines)
+    return Lines(title, "position", y, drawn, x_log=True, y_log=True, note=note)
+
+
+def _of_bias(encoding: Encoding, heads: int) -> Section:
+    names: tuple[Precision, ...] = ("float32", "float16", "bfloat16")
+    found = {name: bias_errors(encoding, name, POWERS, heads) for name in names}
+    size = biases(encoding, torch.tensor(POWERS, dtype=torch.float64), heads).abs().amax(dim=0).tolist()
+    rows = tuple((p, size[at], *(found[name][0][at] for name in names)) for at, p in enumerate(POWERS))
+    late = tuple((p, *(found[name][1][at] for name in names)) for at, p in enumerate(POWERS))
+    far, shifted = (
+        "; ".join(f"in {name} {_from(first_above(POWERS, found[name][of], _PERCENT))}" for name in names)
+        for of in (0, 1)
+    )
+    lost = [name for name in names if None in found[name][0]]
+    words = [
+        f"Where the distance and the bias are rounded, the bias of a pair so far apart is off by more than {_PERCENT} "
+        f"of a logit {far}.",
+        f"Where positions are rounded before they are subtracted, that of pairs {_NEAR - 1} apart or less is so "
+        f"{shifted}.",
+        *(f"{name} has no number past {torch.finfo(dtype(name)).max:,.0f}." for name in lost),
+    ]
+    return Section(
+        "rounding",
+        TITLE,
+        QUESTION,
+        " ".join(words),
+        tables=(
+            Table("Error of the bias at a distance", ("distance", "bias", *(_SHORT[n] for n in names)), rows,
+                  "In units of the logit, the worst over heads; distance and bias are rounded. Bias: the largest size "
+                  "over heads. -: the precision has no number so large."),
+            Table("Error of the bias of near pairs, positions rounded first",
+                  ("position", *(_SHORT[n] for n in names)), late,
+                  f"Of pairs 0 to {_NEAR - 1} apart. An encoding that takes distances in float64 has none of it."),
+        ),
+        figures=(
+            _figure("Error of the bias at a distance", "units of the logit",
+                    [(name, found[name][0]) for name in names], "Distance and bias are rounded; worst over heads."),
+            _figure("Error of the bias of near pairs, positions rounded first", "units of the logit",
+                    [(name, found[name][1]) for name in names], f"Pairs 0 to {_NEAR - 1} apart."),
+        ),
+        numbers={
+            "positions": list(POWERS),
+            "far": {name: list(found[name][0]) for name in names},
+            "late": {name: list(found[name][1]) for name in names},
+        },
+    )  # fmt: skip

@@ -1,0 +1,93 @@
+"""What an analysis has found, as a reader meets it: a question, an answer, tables and figures. Numbers only, no looks.
+
+The terminal, `--json` and the report's page are made from the same sections.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Value = str | int | float | bool | None
+"""A cell of a table; None: it does not apply."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of values under named columns."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    note: str = ""
+
+    def __post_init__(self):
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"{self.title}: every row has a value for each of {self.columns}")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series of a figure; a value that is None is a gap."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A figure of series over one axis."""
+
+    title: str
+    x: str
+    """Name of the axis, with its unit."""
+    y: str
+    lines: tuple[Line, ...]
+    x_log: bool = False
+    y_log: bool = False
+    points: bool = False
+    """Marks without a line between them."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Heat:
+    """A figure of a matrix, its first row on top."""
+
+    title: str
+    x: str
+    y: str
+    values: Sequence[Sequence[float | None]]
+    x_at: Sequence[float] | None = None
+    """Coordinate of each column; None: 0, 1, 2, ..."""
+    y_at: Sequence[float] | None = None
+    diverging: bool = False
+    """Whether zero is the middle of the colours."""
+    note: str = ""
+
+
+Figure = Lines | Heat
+
+
+@dataclass(frozen=True)
+class Section:
+    """One question and what was found."""
+
+    key: str
+    """A word for `--json` and for links."""
+    title: str
+    question: str
+    answer: str
+    """Sentences made from the numbers that were found."""
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    proof: tuple[str, ...] = ()
+    """Paragraphs of an argument that a reader can follow; formulas in plain text."""
+    numbers: dict[str, Value | list] = field(default_factory=dict)
+    """What a program wants to know, by name."""
+    applies: bool = True
+    """Whether the question makes sense of this encoding; the answer says why where it does not."""
+
+
+def does_not_apply(key: str, title: str, question: str, why: str) -> Section:
+    """The section of a question that makes no sense of an encoding."""
+    return Section(key, title, question, why, applies=False)

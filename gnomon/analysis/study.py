@@ -1,0 +1,88 @@
+"""All questions about one encoding, in the order in which a reader meets them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from gnomon.analysis.section import Section
+from gnomon.checked import checked
+from gnomon.encoding import Encoding, Shape
+from gnomon.errors import OptionError, unknown
+
+Progress = Callable[[float], None]
+"""Called with the share that is done, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Under which sizes the questions are asked."""
+
+    positions: int = 8192
+    """Places 0 .. positions - 1."""
+    training: int = 128
+    """The length that a model was trained at: lags beyond it are those that it has not seen."""
+    last: int | None = None
+    """The largest lag of the search for aliases; None: as far as a few seconds go."""
+
+    def __post_init__(self):
+        for name, least in (("positions", 2), ("training", 1)):
+            if getattr(self, name) < least:
+                raise OptionError(
+                    f"{name} is a number of places", given=getattr(self, name), allowed=f"{least} or more"
+                )
+        if self.last is not None and self.last < 1:
+            raise OptionError("lags begin at 1", given=f"last={self.last}", allowed="1 or more")
+
+
+Question = Callable[[Encoding, Shape, Settings, Progress | None], Section]
+
+
+def _asked(module: str, *named: str, **fixed: object) -> Question:
+    """The section of a module of this package, given the settings that it asks for by `named`."""
+
+    def ask(encoding: Encoding, shape: Shape, settings: Settings, progress: Progress | None) -> Section:
+        known = {
+            "positions": settings.positions, "training": settings.training, "last": settings.last,
+            "heads": shape.heads, "shape": shape, "progress": progress,
+        }  # fmt: skip
+        section = import_module(f"gnomon.analysis.{module}").section
+        return section(encoding, **{name: known[name] for name in named}, **fixed)
+
+    return ask
+
+
+QUESTIONS: dict[str, Question] = {
+    "wavelengths": _asked("wavelengths", "positions"),
+    "uniqueness": _asked("uniqueness", "positions", "progress"),
+    "theorem1": _asked("theorems", which="theorem1"),
+    "theorem2": _asked("theorems", which="theorem2"),
+    "theorem3": _asked("theorems", which="theorem3"),
+    "kernel": _asked("kernel", "positions", "heads"),
+    "fit": _asked("fit", "shape"),
+    "aliasing": _asked("aliasing", "last", "training", "progress"),
+    "rounding": _asked("rounding", "heads"),
+    "terms": _asked("terms"),
+    "translation": _asked("translation", "progress"),
+    "permutation": _asked("permutation", "progress"),
+    "grids": _asked("grids"),
+}
+
+
+@checked
+def study(
+    encoding: Encoding,
+    shape: Shape,
+    settings: Settings = Settings(),
+    only: Sequence[str] = (),
+    progress: Callable[[str, float], None] | None = None,
+) -> Iterator[Section]:
+    """The sections of the questions named in `only`, or of all, one after another as they are found.
+
+    progress: called with the key of a question and the share of it that is done.
+    """
+    for key in only:
+        if key not in QUESTIONS:
+            raise unknown("question", key, QUESTIONS)
+    for key in only or QUESTIONS:
+        each = None if progress is None else lambda share, key=key: progress(key, share)
+        yield QUESTIONS[key](encoding, shape, settings, each)

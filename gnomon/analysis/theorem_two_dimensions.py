@@ -1,0 +1,373 @@
+"""Theorem 3: two dimensions share a value at two positions. Exactly only if a ratio of frequencies is rational."""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+
+import torch
+from flint import arb
+
+from gnomon.analysis.certified import LAST, below, bounds, decided, frequency, precision
+from gnomon.analysis.columns import value, wave_of
+from gnomon.analysis.forms import Waves
+from gnomon.analysis.ratios import classes, count_rational, exponents, rational_pairs, root
+from gnomon.analysis.section import Line, Lines, Section, Table
+from gnomon.analysis.turns import first_between
+from gnomon.checked import checked
+from gnomon.errors import OptionError
+
+EPS = tuple(10.0**-k for k in range(2, 13, 2))
+SMALLEST = 1e-60
+SPARE = 64
+"""Bits more than the search needs."""
+PLAIN = 10**15
+"""Above it a position is told in four digits."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The same value exactly: column `fast` at position p, column `slow` at position q; also at t p, t q for all t."""
+
+    fast: int
+    slow: int
+    p: int
+    q: int
+
+
+@dataclass(frozen=True)
+class Match:
+    """A position whose value in a column is near a target, and bounds of how far off it is."""
+
+    position: int
+    error: tuple[float, float]
+
+
+@checked
+def shared_values(waves: Waves) -> tuple[Shared, ...]:
+    """All pairs of columns that share a value at positions above 0, each with its least positions. Exact, and complete.
+
+    Both are sines or both cosines, of waves with a rational ratio w_fast / w_slow = a / c in lowest terms: then
+    w_fast p = w_slow q at (p, q) = (c t, a t), and at no other whole positions from 0 on are the values equal.
+    """
+    at = {(kind, m): i for i, (kind, m) in enumerate(waves.columns)}
+    found = []
+    for pair in rational_pairs(waves):
+        for kind in ("sin", "cos"):
+            if (kind, pair.fast) in at and (kind, pair.slow) in at:
+                a, c = pair.ratio.numerator, pair.ratio.denominator
+                found.append(Shared(at[kind, pair.fast], at[kind, pair.slow], c, a))
+    return tuple(sorted(found, key=lambda s: (max(s.p, s.q), s.fast, s.slow)))
+
+
+@checked
+def count_shared(waves: Waves, last: int) -> int:
+    """How many equal values two different columns have at two different positions in 1 ... last."""
+    return sum(last // max(s.p, s.q) for s in shared_values(waves) if s.p != s.q)
+
+
+@checked
+def nearest_integer(waves: Waves, target: int, p: int, column: int) -> Match:
+    """The document's step: the least real y >= 0 at which `column` has the value of column `target` at p, rounded.
+
+    Of floor(y) and ceil(y) the better one is taken. Both columns are sines or cosines of whole waves.
+    """
+    kind, m = wave_of(waves, column)
+    with precision(LAST // 2):
+        aim = value(waves, target, p)
+        if kind == "cos":
+            angle = aim.acos()
+        else:
+            angle = aim.asin() if aim >= 0 or aim.overlaps(arb(0)) else arb.pi() - aim.asin()
+        y = angle / frequency(waves.base, exponents(waves)[m])
+        near = (y + 0.5).floor().unique_fmpz()
+        tried = (int(near),) if near is not None and y.contains(int(near)) else (int(float(y.mid()) // 1),) * 2
+        if len(tried) == 2:
+            tried = (max(0, tried[0]), tried[0] + 1)
+        errors = [abs(value(waves, column, q) - aim) for q in tried]
+        best = min(range(len(tried)), key=lambda i: float(errors[i].mid()))
+        low = min(bounds(error)[0] for error in errors)
+        return Match(tried[best], (max(0.0, low), bounds(errors[best])[1]))
+
+
+@checked
+def worst_nearest(waves: Waves, target: int, column: int, last: int) -> tuple[int, Match]:
+    """The p in 0 ... last whose value in `target` the document's step misses by most in `column`, and that miss.
+
+    Scanned in float64; the miss of the p that is returned is certified from below. last: 2^22 at most.
+    """
+    kind, m = wave_of(waves, column)
+    aim_kind, aim_m = wave_of(waves, target)
+    if not 0 <= last <= 2**22:
+        raise OptionError("positions that are scanned at once", given=last, allowed=f"0 to {2**22}")
+    places = torch.arange(last + 1, dtype=torch.float64) * waves.frequencies[aim_m]
+    aim = places.sin() if aim_kind == "sin" else places.cos()
+    angle = aim.acos() if kind == "cos" else torch.where(aim >= 0, aim.asin(), math.pi - aim.asin())
+    w = waves.frequencies[m]
+    floor = (angle / w).floor()
+    wave = torch.sin if kind == "sin" else torch.cos
+    miss = torch.minimum((wave(w * floor) - aim).abs(), (wave(w * (floor + 1)) - aim).abs())
+    p = int(miss.argmax())
+    return p, nearest_integer(waves, target, p, column)
+
+
+@checked
+def match(waves: Waves, target: int, p: int, column: int, eps: float) -> Match:
+    """The least whole q >= 0 other than p at which `column` is within eps of the value of `target` at p. Certified.
+
+    The angles that do lie in at most two arcs of the circle. Which multiple of w is first in an arc, Euclid's algorithm
+    says without trying them (`first_between`), in whole units of a turn; arcs a little smaller and a little larger give
+    the same position, so no rounding matters, and the error is proved to be below eps in balls.
+    target, column: dimensions; p: 0 or more; eps: 1e-60 to 2.
+    """
+    kind, m = wave_of(waves, column)
+    if not SMALLEST <= eps < 2:
+        raise OptionError("how near is near", given=eps, allowed=f"{SMALLEST:g} to 2", do="try 1e-6")
+    if p < 0:
+        raise OptionError("a position from 0 on", given=p, allowed="0 or more")
+    # A position is found within about 1 / (w eps) steps; an angle of so many steps is wrong by as many units at most.
+    far = SPARE + math.ceil(-math.log2(eps)) + math.ceil(float(exponents(waves)[m]) * math.log2(waves.base))
+    margin, turn = 2**far, 2 ** (2 * far + SPARE)
+    with precision(4 * far + 4 * SPARE):
+        step = _whole(frequency(waves.base, exponents(waves)[m]) / (2 * arb.pi()) * turn)
+        arcs = _arcs(kind, value(waves, target, p), eps, turn)
+    found = []
+    for grow in (-margin, margin):
+        ways = [_first(step, turn, low - grow, high + grow, p) for low, high in arcs]
+        found.append(min((way for way in ways if way is not None), default=None))
+    if found[0] is None or found[0] != found[1] or found[0] >= margin // 4:
+        raise OptionError(
+            "this is too near the edge to say which position is the first", given=eps, do="change eps a bit"
+        )
+    q = found[0]
+    if not decided(lambda: below(abs(value(waves, column, q) - value(waves, target, p)), arb(eps))):
+        raise OptionError("this is too near the edge to certify", given=eps, do="change eps a bit")
+    with precision(LAST):
+        low, high = bounds(abs(value(waves, column, q) - value(waves, target, p)))
+    return Match(q, (max(0.0, low), high))
+
+
+@checked
+def section(waves: Waves, name: str, last: int) -> Section:
+    """What is true of Theorem 3 for these waves, over positions 0 to `last`."""
+    key, title, question = texts()
+    found, (rational, pairs) = shared_values(waves), count_rational(waves)
+    columns = _shown(waves)
+    tables = []
+    numbers = {
+        "holds_exactly": bool(found),
+        "pairs_of_dimensions": len(found),
+        "shared_up_to_last": count_shared(waves, last),
+        "last": last,
+    }
+    if found:
+        rows = tuple(
+            (s.fast, s.slow, waves.columns[s.fast][0], _times(s.p), _times(s.q), f"{_same(waves, s):.9f}")
+            for s in found[:: -(-len(found) // 9)]
+        )
+        tables.append(
+            Table(
+                "Dimensions that share values exactly",
+                ("dim", "dim'", "wave", "p", "p'", "value, t = 1"),
+                rows,
+                f"{len(rows)} of {len(found)} pairs of dimensions; t = 1, 2, 3, ...",
+            )
+        )
+        first = found[0]
+        numbers["witness"] = [first.fast, first.p, first.slow, first.q]
+        told = (
+            f"Yes, exactly: dimension {first.fast} at position {first.p} and dimension {first.slow} at position "
+            f"{first.q} are the same {_same(waves, first):.6f}. {len(found)} pairs of dimensions do so, those of the "
+            f"{rational} of {pairs} pairs of waves with a rational ratio: {numbers['shared_up_to_last']:,} times at "
+            f"positions up to {last:,}, and never otherwise."
+        )
+    else:
+        told = (
+            f"Not exactly: none of the {pairs} pairs of waves has a rational ratio, and without one no two "
+            "dimensions ever share a value at whole positions from 0 on."
+        )
+    worst = [(column, *_worst(waves, column, last)) for column in columns]
+    numbers["nearest_integer"] = [[c, t, p, m.position, *m.error] for c, t, p, m in worst]
+    tables.append(
+        Table(
+            "The document's step at its worst: the nearest whole number",
+            ("dim", "target dim", "at p", "step gives", "off by", "bound w/2"),
+            tuple(
+                (c, t, p, _told(m.position), f"{m.error[0]:.4g}", f"{waves.frequencies[waves.columns[c][1]] / 2:.4g}")
+                for c, t, p, m in worst
+            ),
+            f"Over all targets at p = 0 ... {last:,}; off by: at least.",
+        )
+    )
+    fast = columns[0]
+    aims = {c: _target(waves, c) for c in (fast, columns[-1])}
+    matches = {c: [match(waves, aims[c], 1, c, eps) for eps in EPS] for c in aims}
+    rows = []
+    for i, eps in enumerate(EPS):
+        cells = [(_told(matches[c][i].position), f"{matches[c][i].error[1]:.3g}") for c in aims]
+        rows.append((f"{eps:.0e}", *(cell for pair in cells for cell in pair)))
+    heads = ("within", *(head for c in aims for head in (f"dim {c}: p'", "off by")))
+    words = " and ".join(f"dimension {aims[c]} at position 1 in dimension {c}" for c in aims)
+    tables.append(
+        Table("The first position that is near enough", heads, tuple(rows), f"Searched: the value of {words}.")
+    )
+    lines = tuple(Line(f"dimension {c}", EPS, [_mark(m.position) for m in matches[c]]) for c in aims)
+    figure = Lines(
+        "How far one must go for a value", "within", "first position", lines, x_log=True, y_log=True,
+        note="One over the tolerance, up to a factor: multiples of a turn fill the circle evenly.",
+    )  # fmt: skip
+    numbers["matches"] = [[c, aims[c], 1, e, m.position, *m.error] for c in aims for e, m in zip(EPS, matches[c])]
+    off = worst[0]
+    answer = (
+        f"{told} As near as one likes: yes, in every dimension, but not by the document's step. In dimension {off[0]} "
+        f"the nearest whole number misses a value by {off[3].error[0]:.2g}; a search over all periods comes within "
+        f"{EPS[-1]:.0e} at position {_told(matches[fast][-1].position)}."
+    )
+    proof = _proof(waves, name, found, (rational, pairs), off, matches[fast][-1], aims[fast], fast)
+    return Section(key, title, question, answer, tuple(tables), (figure,), proof, numbers)
+
+
+def texts() -> tuple[str, str, str]:
+    """Key, title and question."""
+    return (
+        "theorem3",
+        "Theorem 3: two dimensions can share a value",
+        "Can two positions have the same value in two different dimensions?",
+    )
+
+
+def _proof(
+    waves: Waves,
+    name: str,
+    found: tuple[Shared, ...],
+    counts: tuple[int, int],
+    off: tuple[int, int, int, Match],
+    near: Match,
+    aim: int,
+    fast: int,
+) -> tuple[str, ...]:
+    base, (c, g), (rational, pairs) = f"{waves.base:.17g}", root(waves.base), counts
+    if found:
+        s = found[0]
+        kind, m = waves.columns[s.fast]
+        n, known = waves.columns[s.slow][1], exponents(waves)
+        with precision(LAST):
+            gap = bounds(abs(value(waves, s.fast, s.p) - value(waves, s.slow, s.q)))[1]
+        witness = (
+            f"Exact witness. Dimension {s.fast} is {kind}(p / {base}^({known[m]})) and dimension {s.slow} is "
+            f"{kind}(p' / {base}^({known[n]})). Since {base} = {c}^{g}, the ratio of the two frequencies is {base}^"
+            f"({known[n] - known[m]}) = {c}^{int((known[n] - known[m]) * g)}. So position {s.p} in the first and "
+            f"{s.q} in the second are the same angle, and so are {_times(s.p)} and {_times(s.q)} for every whole t. "
+            f"Checked in balls of {LAST} bits: the two values differ by less than {max(gap, 5e-324):.1g}. That they "
+            "are equal is the arithmetic of the exponents."
+        )
+    else:
+        witness = (
+            f"There is no exact witness here: {base} = {c}^{g}, and in none of the {pairs} pairs of waves is {g} times "
+            "the difference of the exponents a whole number, so no ratio is rational (see Theorem 1). For these waves "
+            "the statement is false as it stands, and true only as 'nearly the same'."
+        )
+    groups = classes(waves)
+    return (
+        "Statement. There are different dimensions j and k and different positions p and q with PE(p, j) = PE(q, k). "
+        f"({name}. Wave m turns by w_m = {base}^(-e_m) radians a position; each dimension is a sine or cosine of one.)",
+        witness,
+        "There are no others. Let x = w_j p and y = w_k q be two angles; both are algebraic numbers, and pi times a "
+        "fraction other than 0 is not (Lindemann 1882; see Theorem 2). sin x = sin y says x - y = 2 pi n or x + y = "
+        "pi (2n + 1): only x = y is left. cos x = cos y says x - y = 2 pi n or x + y = 2 pi n: only x = y or x = -y is "
+        "left, and from 0 on that is x = y. sin x = cos y says x - y or x + y is an odd multiple of pi/2: impossible, "
+        "so a sine never equals a cosine. And x = y with p, q > 0 says that w_j / w_k = q / p is rational. At position "
+        "0 every sine is 0 and every cosine 1, but that is one position, not two, and no other position has these "
+        f"values. So exactly the {rational} pairs of waves with a rational ratio share values; the waves fall into "
+        f"{len(groups)} groups, and only members of one group ever meet.",
+        "The document's step, and its gap. It takes the value C of one dimension, finds a real y with sin(w_k y) = C, "
+        "and rounds y to a whole number, which is 'very near'. Rounding moves the angle by up to w_k / 2, so the value "
+        "is off by up to w_k / 2. That is little where the wave is slow. The fastest wave has w = 1. There the step "
+        f"fails: the value of dimension {off[1]} at position {off[2]} has no equal near the rounded position "
+        f"{_told(off[3].position)} in dimension {off[0]}; floor and ceiling are both off by at least "
+        f"{off[3].error[0]:.4g}. And 'near' is not 'equal': the step proves no equality in any dimension.",
+        "Repair. Near, as near as one likes, in every dimension. One period is not enough, so use many: q may be near "
+        "any of the numbers y + 2 pi n / w. Mark the angles of positions 0, 1, ..., N on a circle cut into N equal "
+        "arcs. Two of the N + 1 marks lie in one arc, so some shift s turns the wave by less than 1/N of the circle, "
+        "and not by 0, as w / 2 pi is irrational. Steps of s walk around the circle and step over no arc of that "
+        "length. So every arc is met, however short, and with it every value within any eps.",
+        f"Certificate. Which position is first in an arc follows by Euclid's algorithm from w / 2 pi, known to many "
+        f"more digits than the position has. For the value of dimension {aim} at position 1 in dimension {fast} and "
+        f"eps = {EPS[-1]:.0e} it gives position {_told(near.position)}, and in interval arithmetic the difference is "
+        f"{near.error[0]:.4g}, below eps. No earlier position is within eps: arcs a little larger give none.",
+    )
+
+
+def _shown(waves: Waves) -> tuple[int, ...]:
+    """The sines of waves from the fastest to the slowest, six at most, other than what they are aimed at."""
+    count = len(waves.frequencies)
+    chosen = sorted({round(i * (count - 1) / 5) for i in range(6)})
+    return tuple(waves.columns.index(("sin", m)) for m in chosen)
+
+
+def _target(waves: Waves, column: int) -> int:
+    """Another dimension to take values from: the sine of the fastest wave, or of the next; else a cosine."""
+    first = waves.columns.index(("sin", 0))
+    if column != first:
+        return first
+    return waves.columns.index(("sin", 1)) if len(waves.frequencies) > 1 else waves.columns.index(("cos", 0))
+
+
+def _worst(waves: Waves, column: int, last: int) -> tuple[int, int, Match]:
+    target = _target(waves, column)
+    return target, *worst_nearest(waves, target, column, last)
+
+
+def _told(position: int) -> str:
+    return f"{position:,}" if position < PLAIN else f"{Decimal(position):.3e}"
+
+
+def _mark(position: int) -> float | None:
+    """A place on a logarithmic axis."""
+    return float(max(1, position)) if position < 10**300 else None
+
+
+def _times(step: int) -> str:
+    return "t" if step == 1 else f"{step} t"
+
+
+def _same(waves: Waves, shared: Shared) -> float:
+    with precision(128):
+        return float(value(waves, shared.fast, shared.p).mid())
+
+
+def _arcs(kind: str, aim: arb, eps: float, turn: int) -> list[tuple[int, int]]:
+    """The arcs of angles whose sine or cosine is within eps of a value, in units; they may begin below 0."""
+    low, high = aim - eps, aim + eps
+    bottom = -arb.pi() / 2 if not low > -1 else low.asin()
+    top = arb.pi() / 2 if not high < 1 else high.asin()
+    ways = [(bottom, top), (arb.pi() - top, arb.pi() - bottom)]
+    if kind == "cos":  # cos x = sin(x + pi / 2)
+        ways = [(a - arb.pi() / 2, b - arb.pi() / 2) for a, b in ways]
+    scale = turn / (2 * arb.pi())
+    return [(_whole(a * scale), _whole(b * scale)) for a, b in ways]
+
+
+def _whole(units: arb) -> int:
+    """A whole number next to a ball; the margin of the search is wider than what that may be wrong by."""
+    return int(units.mid().floor().unique_fmpz())
+
+
+def _first(step: int, turn: int, low: int, high: int, without: int) -> int | None:
+    """The least k >= 0, not `without`, whose multiple of the step lies in the arc."""
+    if high < low:
+        return None
+    found = _onward(step, turn, low, high, 0)
+    if found == without:
+        return _onward(step, turn, low, high, without + 1)
+    return found
+
+
+def _onward(step: int, turn: int, low: int, high: int, start: int) -> int | None:
+    """The least k >= start whose multiple of the step lies in the arc low ... high, which may cross 0."""
+    if high - low >= turn - 1:
+        return start
+    low, high = (low - start * step) % turn, (high - start * step) % turn
+    if low > high:  # the arc holds 0, where k = start is
+        return start
+    found = first_between(step, turn, low, high)
+    return None if found is None else start + found

@@ -1,0 +1,327 @@
+"""Theorem 1: two positions never have the same vector. True of whole ones; of real ones it depends on the width."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, fmpq
+
+from gnomon.analysis.certified import bounds, frequency, precision
+from gnomon.analysis.forms import Waves
+from gnomon.analysis.forms import waves as waves_of
+from gnomon.analysis.ratios import Ratio, classes, count_rational, exponents, power, rational_pairs, root
+from gnomon.analysis.section import Section, Table
+from gnomon.analysis.turns import nearest_turn
+from gnomon.checked import checked
+from gnomon.encodings.sinusoidal import Convention, Sinusoidal
+
+RANGES = (100, 1000, 8191, 10**6, 10**9, 10**12)
+"""Shifts up to which the nearest repeat of the first wave is told."""
+BITS = 512
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Two real positions with the same vector, p + period and p.
+
+    period: in turns of the first wave: period * 2 pi / w_0.
+    mirror: None where the vector has this period everywhere. Otherwise the wave that has a sine but no cosine, and the
+            two positions lie on both sides of its first crest, where sine is its own mirror image.
+    """
+
+    period: Fraction
+    mirror: int | None = None
+
+
+@checked
+def whole(waves: Waves) -> tuple[int, ...]:
+    """The waves of which both sine and cosine are told; of an odd width the last has a sine only."""
+    count = len(exponents(waves))
+    if not waves.columns:
+        return tuple(range(count))
+    told = set(waves.columns)
+    return tuple(m for m in range(count) if {("sin", m), ("cos", m)} <= told)
+
+
+@checked
+def period(waves: Waves) -> Fraction | None:
+    """The least shift under which no wave changes, in turns of the first (times 2 pi / w_0); None where there is none.
+
+    It exists exactly where all ratios of frequencies are rational: then it is one over their greatest common divisor.
+    """
+    return _common(waves, tuple(range(len(exponents(waves)))))
+
+
+@checked
+def repeat(waves: Waves) -> Repeat | None:
+    """Two real positions with the same vector, or None, which is a proof that there are none.
+
+    Same sine and cosine means a whole number of turns between. If two whole waves have an irrational ratio, no shift
+    but 0 is whole turns of both. If all have rational ratios, `period` is; a last wave with a sine only is met by its
+    mirror image.
+    """
+    if not exponents(waves):
+        return Repeat(Fraction(1))
+    everywhere = period(waves)
+    if everywhere is not None:
+        return Repeat(everywhere)
+    shared, alone = _common(waves, whole(waves)), set(range(len(exponents(waves)))) - set(whole(waves))
+    return None if shared is None else Repeat(shared, alone.pop())
+
+
+@checked
+def places(waves: Waves, found: Repeat) -> tuple[arb, arb]:
+    """The two positions of a repeat, as balls at the precision that is set."""
+    known = exponents(waves)
+    first = frequency(waves.base, known[0]) if known else arb(1)
+    length = 2 * arb.pi() * arb(fmpq(found.period.numerator, found.period.denominator)) / first
+    if found.mirror is None:
+        return length, arb(0)
+    crest = arb.pi() / (2 * frequency(waves.base, known[found.mirror]))
+    return crest + length / 2, crest - length / 2
+
+
+@checked
+def difference(waves: Waves, found: Repeat) -> float:
+    """An upper bound of the largest difference of a column between the two positions, in balls of 512 bits.
+
+    What is equal is within 2^-400; that it is equal is the argument of `repeat`.
+    """
+    with precision(BITS):
+        here, there = places(waves, found)
+        largest = 0.0
+        for kind, m in _columns(waves):
+            turned = [frequency(waves.base, exponents(waves)[m]) * place for place in (here, there)]
+            values = [angle.sin() if kind == "sin" else angle.cos() for angle in turned]
+            largest = max(largest, bounds(abs(values[0] - values[1]))[1])
+        return largest
+
+
+@checked
+def section(waves: Waves, name: str, convention: Convention | None) -> Section:
+    """What is true of Theorem 1 for these waves; `name` says of what.
+
+    convention: in which other widths are told; None for a rotation.
+    """
+    rotation = convention is None
+    key, title, question = texts(rotation)
+    if not exponents(waves):
+        return Section(
+            key, title, question, f"Yes. {name} has no wave: all positions have the same vector.",
+            numbers={"holds_on_whole_positions": False, "holds_on_real_positions": False},
+        )  # fmt: skip
+    (rational, pairs), (c, g), found = count_rational(waves), root(waves.base), repeat(waves)
+    base = f"{waves.base:.17g}"
+    all_rational = rational == pairs
+    real = _real(waves, found)
+    listed = rational_pairs(waves)
+    numbers = {
+        "holds_on_whole_positions": bool(exponents(waves)),
+        "holds_on_real_positions": found is None,
+        "pairs": pairs,
+        "rational_pairs": rational,
+        "exponent_of_base": g,
+        "period_in_turns": None if found is None or found.mirror is not None else float(found.period),
+    }
+    thing = "rotation" if rotation else "vector"
+    answer = (
+        f"No, at whole positions they differ: the first wave alone tells them apart. The document's step 'rational = "
+        f"irrational' {_step(rational, pairs)}. {real}"
+    )
+    tables = [] if convention is None else [_by_width(waves, convention)]
+    if listed:
+        tables.append(_listed(waves, listed))
+    certificate = ()
+    if 0 in whole(waves):
+        table, told, numbers["nearest"] = _nearest(waves, thing)
+        tables.append(table)
+        certificate = (told,)
+    proof = (
+        f"Statement. If p and q are different whole positions, the {thing}s of p and q differ. "
+        f"({name}. Wave m turns by w_m = {base}^(-e_m) radians a position; the first turns by 1.)",
+        _why(waves, thing),
+        f"The document's argument, and its gap. It takes two waves i and j, gets k w_i = 2 pi n_i and k w_j = 2 pi "
+        f"n_j, divides, and says: n_i / n_j is rational, w_i / w_j = {base}^(e_j - e_i) is irrational, a "
+        f"contradiction. The document itself says 'in general'. When is the power rational? Write {base} = {c}^{g}, "
+        f"where {g} is the greatest common divisor of the exponents of its prime factors. Let the exponent be s/t in "
+        f"lowest terms and suppose {base}^(s/t) = x/y. Then {base}^s y^t = x^t. Count a prime on both sides: it occurs "
+        f"a multiple of t times in x^t and in y^t, so also in {base}^s. As s and t share no factor, t divides the "
+        f"exponent of every prime of the base, so t divides {g}. The other way round, {c}^({g} s/t) is rational when t "
+        f"divides {g}. So the ratio is rational exactly where {g} (e_j - e_i) is a whole number: in {rational} of "
+        f"{pairs} pairs here. For those the step has no contradiction.",
+        _repair(waves, rational, pairs, all_rational),
+        *certificate,
+        f"Real positions. {real}{_witness(waves, found)}",
+    )
+    return Section(key, title, question, answer, tuple(tables), (), proof, numbers)
+
+
+def texts(rotation: bool = False) -> tuple[str, str, str]:
+    """Key, title and question."""
+    thing = "rotation" if rotation else "vector"
+    return "theorem1", f"Theorem 1: {thing}s of two positions differ", f"Can two positions have the same {thing}?"
+
+
+def _step(rational: int, pairs: int) -> str:
+    if not pairs:
+        return "needs two waves, and there is one"
+    return (
+        f"is false for {rational} of {pairs} pairs of waves" if rational else f"is true of all {pairs} pairs of waves"
+    )
+
+
+def _common(waves: Waves, chosen: tuple[int, ...]) -> Fraction | None:
+    """The least shift that is whole turns of each chosen wave, in turns of the first wave of all."""
+    known = exponents(waves)
+    if not chosen:
+        return Fraction(1)
+    ratios = []
+    for m in chosen:  # wave 0 is one of them
+        ratio = power(waves.base, known[0] - known[m])
+        if ratio is None:
+            return None
+        ratios.append(ratio)
+    return Fraction(math.lcm(*(r.denominator for r in ratios)), math.gcd(*(r.numerator for r in ratios)))
+
+
+def _columns(waves: Waves) -> tuple[tuple[str, int], ...]:
+    return waves.columns or tuple((kind, m) for m in range(len(exponents(waves))) for kind in ("sin", "cos"))
+
+
+def _dims(waves: Waves, m: int) -> str:
+    """The dimensions that a wave has."""
+    held = [str(i) for i, (_, wave) in enumerate(_columns(waves)) if wave == m]
+    return f"wave {m} (dim {', '.join(held)})" if waves.columns else f"pair {m}"
+
+
+def _gap(waves: Waves, r: Ratio) -> Fraction:
+    return exponents(waves)[r.slow] - exponents(waves)[r.fast]
+
+
+def _why(waves: Waves, thing: str) -> str:
+    if 0 not in whole(waves):
+        return (
+            "Why it holds. The only column is sin p. If sin p = sin q, then p - q = 2 pi n or p + q = pi (2n + 1) for "
+            "a whole n. Were n, or 2n + 1, not 0, pi would be a fraction of whole numbers, and it is not (Lambert "
+            "1761). 2n + 1 is never 0. So n = 0 and p = q."
+        )
+    return (
+        f"Why it holds. Look at the first wave only, whose frequency is 1. If the {thing}s are equal, sin p = sin q "
+        "and cos p = cos q: the two hands of a clock point the same way, so p - q = 2 pi n for a whole n. If n were "
+        "not 0, pi = (p - q) / (2n) would be a fraction of whole numbers, and pi is not (Lambert 1761). So n = 0 and p "
+        "= q. No other wave is needed."
+    )
+
+
+def _repair(waves: Waves, rational: int, pairs: int, all_rational: bool) -> str:
+    if not pairs:
+        return (
+            "The argument needs two waves, and here there is one: the document's proof says nothing. The theorem holds."
+        )
+    if all_rational:
+        return (
+            f"Here it cannot be repaired: all {pairs} pairs have rational ratios, so there is no contradiction to "
+            "find. The theorem holds nevertheless, by the first wave."
+        )
+    i, j = (group[0] for group in classes(waves)[:2])
+    if j not in whole(waves):
+        return (
+            f"Wave {j} has a sine only, so it may also be met by its mirror image: w (p + q) = pi (2n + 1). At whole "
+            "positions that is impossible, as pi is no root of an equation with whole coefficients (Lindemann 1882) "
+            f"and w is one. With this added, waves {i} and {j} repair the proof."
+        )
+    return (
+        f"It can be repaired here: equal {'vectors' if waves.columns else 'rotations'} agree in every pair of waves, "
+        f"so one pair with an irrational ratio is enough, and waves {i} and {j} are one."
+        + (f" {pairs - rational} of {pairs} would do." if pairs > 1 else "")
+    )
+
+
+def _real(waves: Waves, found: Repeat | None) -> str:
+    if found is None:
+        groups = classes(waves)
+        return (
+            f"Over the real numbers (time stamps) it holds as well: waves {groups[0][0]} and {groups[1][0]} have an "
+            "irrational ratio, so no shift but 0 is whole turns of both."
+        )
+    if found.mirror is not None:
+        return (
+            "Over the real numbers it fails: the last wave has a sine but no cosine, and cannot tell the two sides of "
+            "its crest apart."
+        )
+    count = "there is one wave" if len(exponents(waves)) == 1 else "all ratios of frequencies are rational"
+    return (
+        f"Over the real numbers it fails: {count}, and everything repeats after 2 pi * {found.period} = "
+        f"{2 * math.pi * float(found.period):.6g} positions."
+    )
+
+
+def _witness(waves: Waves, found: Repeat | None) -> str:
+    if found is None:
+        return ""
+    with precision(BITS):
+        here, there = (float(place.mid()) for place in places(waves, found))
+    return (
+        f" Witness: positions {here:.10g} and {there:.10g}, {'shifted by the period' if found.mirror is None else ''}"
+        f"{'' if found.mirror is None else 'on both sides of that crest, whole turns of every other wave apart'}. In "
+        f"balls of {BITS} bits no column differs by more than {difference(waves, found):.1g}."
+    )
+
+
+def _listed(waves: Waves, pairs: tuple[Ratio, ...]) -> Table:
+    """At most nine of the pairs: of each ratio the first ones, the smallest ratios first."""
+    by_ratio: dict[Fraction, list[Ratio]] = {}
+    for pair in pairs:
+        by_ratio.setdefault(pair.ratio, []).append(pair)
+    each = max(1, 9 // len(by_ratio))
+    shown = [pair for ratio in sorted(by_ratio) for pair in by_ratio[ratio][:each]][:9]
+    rows = tuple(
+        (_dims(waves, r.fast), _dims(waves, r.slow), f"{waves.base:.17g}^({_gap(waves, r)})", str(r.ratio))
+        for r in shown
+    )
+    note = f"{len(rows)} of {len(pairs)}." if len(rows) < len(pairs) else ""
+    return Table("Pairs with a rational ratio", ("fast", "slow", "w / w'", "exactly"), rows, note)
+
+
+def _nearest(waves: Waves, thing: str) -> tuple[Table, str, list]:
+    """How near two positions come in the first wave: as a table, as a paragraph, as numbers."""
+    numbers = []
+    for last in RANGES:
+        turn = nearest_turn(waves, 0, last)
+        with precision(BITS):
+            chord = bounds(2 * (arb(turn.miss[0]) / 2).sin())[0]
+        numbers.append([last, turn.shift, turn.turns, turn.miss[0], chord])
+    table = Table(
+        f"How near two whole positions can come in the first wave (2 pi = {2 * math.pi:.9f}...)",
+        ("shifts up to", "nearest k", "turns n", "|k w - 2 pi n|", "distance"),
+        tuple((f"{last:,}", f"{k:,}", f"{n:,}", f"{miss:.6g}", f"{chord:.3g}") for last, k, n, miss, chord in numbers),
+        f"distance: a lower bound of the distance of any two {thing}s at most that far apart, rounded.",
+    )
+    last, k, n, miss, _ = numbers[1]
+    return (
+        table,
+        f"Certificate. Up to any given length no irrational number is needed. The shift up to {last:,} that comes "
+        f"nearest to whole turns of the first wave is k = {k}: {n} turns are {2 * math.pi * n:.6f} radians, which "
+        f"misses it by {miss:.6g}. That no shift comes nearer follows from the continued fraction of w / 2 pi, whose "
+        f"quotients are computed between proved bounds. Up to {RANGES[-1]:,} the least miss is "
+        f"{numbers[-1][3]:.3g}, so any two {thing}s that far apart or nearer differ.",
+        numbers,
+    )
+
+
+def _by_width(waves: Waves, convention: Convention) -> Table:
+    """The count for other widths of the same base and convention."""
+    mine = len(waves.columns)
+    rows = []
+    for width in sorted({2, 4, 6, 8, 12, 16, 64, 128, 512, 768, mine}):
+        other = waves_of(Sinusoidal(width, waves.base, convention))
+        rational, pairs = count_rational(other)
+        found = repeat(other)
+        over = "unique" if found is None else f"repeat: 2 pi * {found.period}"
+        rows.append((width, pairs, rational, pairs - rational, over))
+    return Table(
+        f"Pairs of waves by width, base {waves.base:g}, {convention}",
+        ("width", "pairs", "rational ratio", "irrational", "real positions"),
+        tuple(rows),
+        "Where no pair is irrational the document's proof finds no contradiction.",
+    )

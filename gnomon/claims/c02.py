@@ -1,0 +1,48 @@
+"""C02: no two positions have the same vector."""
+
+from gnomon.claims.claim import Claim, Numbers
+from gnomon.claims.rules import c02
+
+WIDTH, PLACES = 512, 8192
+
+
+def evidence() -> Numbers:
+    """The theorem over the reals, where the document's step fails, and repeated rows by how numbers are formed."""
+    import torch
+
+    from gnomon.analysis.forms import waves
+    from gnomon.analysis.stored import PRECISIONS, angles, dtype, holds, waved
+    from gnomon.analysis.theorems import section
+    from gnomon.analysis.uniqueness import duplicates
+    from gnomon.encodings.sinusoidal import Sinusoidal
+
+    encoding = Sinusoidal(WIDTH)
+    found, proved = waves(encoding), section(encoding, "theorem1").numbers
+    rows = []
+    for way in PRECISIONS:
+        if holds(way, PLACES - 1):
+            values = waved(found, angles(found, torch.arange(PLACES), way))
+            rows += [[name, way, duplicates(values.to(dtype(name))).count, PLACES] for name in PRECISIONS]
+    return {
+        "width": WIDTH,
+        "proved_over_reals": proved["holds_on_whole_positions"],
+        "pairs": proved["pairs"],
+        "rational_pairs": proved["rational_pairs"],
+        "repeats": rows,
+    }
+
+
+CLAIM = Claim(
+    id="C02",
+    title="no two positions have the same vector",
+    english="Two different positions never have the same vector; this is shown by contradiction, from a ratio of "
+    "frequencies that cannot be rational.",
+    korean="서로 다른 두 위치의 벡터는 결코 같을 수 없다. 주파수의 비가 유리수일 수 없다는 데서 모순을 끌어내어 "
+    "증명한다.",
+    document="D1",
+    section="2, 3 [증명 1]",
+    question="Is it true over the reals, is each step of the argument, and how many rows repeat in floating point, "
+    "for each precision of the angle and of the table?",
+    evidence=evidence,
+    rule=c02.rule,
+)

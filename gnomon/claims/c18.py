@@ -1,0 +1,68 @@
+"""C18: whether the position-position term of a logit is a function of distance, and RoPE's logit."""
+
+from gnomon.claims.claim import Claim, Numbers
+from gnomon.claims.rules import c18
+
+WIDTH, PLACES, HEAD = 512, 512, 64
+SEEDS = (0, 1, 2, 3, 4)
+SHIFTS = (1, 5, 100, 10_000, 1_000_000, 10_000_000)
+
+
+def evidence() -> Numbers:
+    """The share of the term that distance explains, under four kinds of projections, each seed; RoPE's change."""
+    import torch
+
+    from gnomon.analysis.forms import vectors, waves
+    from gnomon.analysis.terms import expected_share, four_terms, projections, toeplitz_share
+    from gnomon.analysis.translation import residual
+    from gnomon.encodings.rope import Rope
+    from gnomon.encodings.sinusoidal import Sinusoidal
+
+    p = vectors(Sinusoidal(WIDTH), torch.arange(PLACES))
+    nothing = torch.zeros_like(p)
+
+    def shares(kind: str) -> list[float]:
+        drawn = (projections(kind, WIDTH, seed, HEAD if kind == "gaussian" else None) for seed in SEEDS)
+        return [toeplitz_share(four_terms(nothing, p, *pair).pp) for pair in drawn]
+
+    turns = waves(Rope(HEAD))
+    rope = {
+        f"rope_{name}": max(residual(turns, SHIFTS, angle, table))
+        for name, angle, table in (
+            ("float64", torch.float64, torch.float64),
+            ("float32", torch.float32, torch.float32),
+            ("bfloat16", torch.bfloat16, torch.bfloat16),
+            ("float32_from_float64_angles", torch.float64, torch.float32),
+            ("bfloat16_from_float64_angles", torch.float64, torch.bfloat16),
+        )
+    }
+    return {
+        "width": WIDTH,
+        "places": PLACES,
+        "seeds": list(SEEDS),
+        "share_identity": shares("identity")[:1],
+        "share_same_rotation": shares("same orthogonal"),
+        "share_two_rotations": shares("independent orthogonal"),
+        "share_general": shares("gaussian"),
+        "share_expected_of_random": expected_share(p),
+        "shift": max(SHIFTS),
+        **rope,
+    }
+
+
+CLAIM = Claim(
+    id="C18",
+    title="projections break the distance in the logit",
+    english="A logit of summed content and position has four terms. Without projections the position-position term "
+    "of sinusoidal positions follows distance alone; projections that are neither rotations nor the identity break "
+    "it, while RoPE's logit follows distance by construction.",
+    korean="내용과 위치를 더한 로짓은 네 항으로 나뉜다. 사영이 없으면 사인파의 위치-위치 항은 거리만의 함수이지만, "
+    "회전이나 항등이 아닌 사영이 이를 깨뜨린다. RoPE의 로짓은 구조적으로 거리만을 따른다.",
+    document="D2",
+    section="2.2",
+    question="What share of the position-position term is a function of distance, under no projections, rotations "
+    "and general ones; and by how much does RoPE's logit move when all positions shift?",
+    evidence=evidence,
+    rule=c18.rule,
+    awaits="The share under the projections of trained models.",
+)

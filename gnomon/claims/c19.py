@@ -1,0 +1,48 @@
+"""C19: distances on a grid that is read row by row."""
+
+from gnomon.claims.claim import Claim, Numbers
+from gnomon.claims.rules import c19
+
+WIDTH, ROWS, COLUMNS = 128, 14, 14
+
+
+def evidence() -> Numbers:
+    """Distances of vectors, flattened and with two axes, beside those on the grid: sinusoidal first, then RoPE."""
+    from gnomon.analysis.grids import section
+    from gnomon.encodings.rope import Rope
+    from gnomon.encodings.sinusoidal import Sinusoidal
+
+    found = section(Sinusoidal(WIDTH), ROWS, COLUMNS).numbers
+    rope = section(Rope(64), ROWS, COLUMNS).numbers
+    return {
+        "width": COLUMNS,
+        "height": ROWS,
+        "dimensions": WIDTH,
+        "below_over_right_1d": found["line_below_over_right"],
+        "below_over_right_2d": found["plane_below_over_right"],
+        "rank_1d": found["line_correlation"],
+        "rank_2d": found["plane_correlation"],
+        "neighbours_found_1d": found["line_neighbours"],
+        "neighbours_found_2d": found["plane_neighbours"],
+        "rope_below_over_right_1d": rope["line_below_over_right"],
+        "rope_below_over_right_2d": rope["plane_below_over_right"],
+        "rope_rank_1d": rope["line_correlation"],
+        "rope_rank_2d": rope["plane_correlation"],
+    }
+
+
+CLAIM = Claim(
+    id="C19",
+    title="flattening an image distorts its distances",
+    english="Read row by row, the right neighbour of a patch is one place away and the lower one a whole row; "
+    "positions on one axis do not reflect Euclidean distance.",
+    korean="이미지를 한 줄로 펴면 오른쪽 이웃은 한 칸, 아래쪽 이웃은 한 행만큼 떨어진다. 1차원 위치는 유클리드 "
+    "거리를 반영하지 못한다.",
+    document="D2",
+    section="2.3",
+    question="How far are both neighbours in the vectors, and how do all distances rank beside Euclidean ones, "
+    "flattened and with two axes?",
+    evidence=evidence,
+    rule=c19.rule,
+    awaits="What it costs a trained model: wider grids and shifted digits, with a convolutional net beside.",
+)

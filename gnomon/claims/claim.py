@@ -1,0 +1,83 @@
+"""A claim of the two documents: what it says, how it is checked, and the rule that turns numbers into a verdict."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Number = float | int | str | bool | None
+Numbers = Mapping[str, Number | list]
+"""What was measured, by name: all that a rule sees, and all that a record keeps."""
+
+Word = Literal["holds", "holds if", "does not hold", "inconclusive", "not measured here", "not measured yet"]
+WORDS: tuple[Word, ...] = get_args(Word)
+
+Document = Literal["D1", "D2", "D1 and D2"]
+
+DOCUMENTS = {
+    "D1": "Attention Is All You Need: Position Encoding과 추가 기법들",
+    "D2": "6.1 절대적 위치 인코딩(APE)의 한계",
+}
+"""The documents by the name that claims give them."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A word and the sentences that carry it, made from the numbers.
+
+    `holds if` tells its condition, `does not hold` its counterexample, `not measured ...` its reason.
+    """
+
+    word: Word
+    because: str
+
+    def __post_init__(self):
+        if self.word not in WORDS or not self.because:
+            raise ValueError(f"a verdict is one of {', '.join(WORDS)}, with a reason: {self.word!r}, {self.because!r}")
+
+
+Rule = Callable[[Numbers], Verdict]
+"""A pure function of numbers, in a file of its own beside its thresholds: `gnomon/claims/rules/`."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One entry of the ledger. What it says is told in our own words."""
+
+    id: str
+    title: str
+    """A few words for a table."""
+    english: str
+    korean: str
+    document: Document
+    section: str
+    """Where the document says it, by the document's own numbers; `;` between those of D1 and of D2."""
+    question: str
+    """What is measured or proved to settle it."""
+    evidence: Callable[[], Numbers] | None = None
+    """Finds the numbers; None: it is not written, or has to be trained for."""
+    rule: Rule | None = None
+    cheap: bool = True
+    """Whether the numbers are found in a few seconds, and so anew each time that they are asked for."""
+    awaits: str = ""
+    """What of the question needs trained models, and is in none of the numbers."""
+
+    def __post_init__(self):
+        if (self.evidence is None) != (self.rule is None):
+            raise ValueError(f"{self.id}: evidence has a rule that judges it, and a rule has evidence")
+        if self.evidence is None and not self.awaits:
+            raise ValueError(f"{self.id}: a claim without evidence says what it waits for")
+
+    @property
+    def command(self) -> str | None:
+        """What finds the numbers again; None where nothing does."""
+        if self.evidence is None:
+            return None
+        return f"gnomon claims {self.id} -v" if self.cheap else f"gnomon claims {self.id} --record"
+
+    def judge(self, numbers: Numbers | None) -> Verdict:
+        """The verdict over these numbers, or that there are none."""
+        if self.rule is None:
+            return Verdict("not measured yet", f"It waits for trained models. {self.awaits}")
+        if numbers is None:
+            return Verdict("not measured yet", f"No record of it here; `{self.command}` makes one.")
+        return self.rule(numbers)

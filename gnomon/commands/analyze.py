@@ -1,0 +1,167 @@
+"""`gnomon analyze`: the mathematics of one encoding, without training."""
+
+import ast
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from rich.padding import Padding
+from tyro.conf import arg
+
+from gnomon.commands.output import Json, Screen, print_json, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gnomon.analysis.section import Section, Table
+
+
+@dataclass(frozen=True)
+class Analyze:
+    """What can be known of one encoding without training it.
+
+    Wavelengths, uniqueness over the reals and in each precision, three
+    theorems with their gaps, what distance does, how well given kernels are
+    fitted, aliases, rounding, translation, permutation, grids. Questions
+    that make no sense of an encoding say why. What is called certified was
+    proved in interval arithmetic. --out writes a page with the figures and
+    the arguments. Seconds.
+
+    Examples:
+      gnomon analyze sinusoidal
+      gnomon analyze sinusoidal --out sinusoidal.html
+      gnomon analyze sinusoidal --only aliasing --last 1000000000
+      gnomon analyze rope --options theta=500000 --width 4096 --heads 32
+      gnomon analyze alibi --json
+    """
+
+    name: Annotated[str, tyro.conf.Positional, arg(metavar="NAME", help_behavior_hint="")]
+    """An encoding, or FILE.py:CLASS."""
+    only: Annotated[tuple[str, ...], arg(metavar="KEY ...", help_behavior_hint="(default: all)")] = ()
+    """Questions, by their first word."""
+    width: int = 512
+    """Model width d."""
+    heads: int = 8
+    """Attention heads."""
+    positions: int = 8192
+    """Positions 0 .. N - 1 to look at."""
+    training: int = 128
+    """Training length."""
+    last: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: seconds)")] = None
+    """Search aliases up to this lag."""
+    options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE ...", help_behavior_hint="")] = ()
+    """Options of the encoding, such as base=500000."""
+    out: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Write a page with figures."""
+    json: Json = False
+
+    def run(self) -> int:
+        from gnomon.analysis.study import Settings, study
+        from gnomon.commands.report import check
+        from gnomon.encoding import Shape
+        from gnomon.encodings import build, named
+
+        check(self.out)
+        settings = Settings(self.positions, self.training, self.last)
+        shape = Shape(width=self.width, heads=self.heads)
+        encoding = build(named(self.name), shape, **_options(self.options))
+        sections, out = [], Screen()
+        with _watched(quiet=self.json) as progress:
+            for section in study(encoding, shape, settings, self.only, progress):
+                sections.append(section)
+                if not self.json:
+                    _show(out, section, first=len(sections) == 1)
+        if self.out is not None:
+            self._write(sections)
+        if self.json:
+            print_json({"name": self.name, "settings": self._settings, "sections": [asdict(s) for s in sections]})
+        elif self.out is None:
+            again = shlex.join([*shlex.split(self.command), "--out", "analysis.html"])
+            out.print(f"\nfigures and arguments: {again}")
+        else:
+            out.print(f"\nfigures and arguments: {self.out}")
+        return 0
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        named = ("width", "heads", "positions", "training", "last")
+        told = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
+        return told | dict(option.split("=", 1) for option in self.options)
+
+    @property
+    def command(self) -> str:
+        """The command line that gives this analysis again: every option that is not at its default."""
+        words = ["gnomon", "analyze", self.name]
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name in ("name", "json", "out") or value == option.default:
+                continue
+            words += [f"--{option.name}", *(map(str, value) if isinstance(value, tuple) else [str(value)])]
+        return shlex.join(words)
+
+    def _write(self, sections: "list[Section]") -> None:
+        from gnomon.report import study
+
+        again = shlex.join([*shlex.split(self.command), "--out", self.out])
+        study.write(sections, self.out, title=self.name, settings=self._settings, command=again)
+
+
+def _options(words: tuple[str, ...]) -> dict[str, object]:
+    """KEY=VALUE as Python values; a value that is none is text."""
+    from gnomon.errors import OptionError
+
+    found: dict[str, object] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise OptionError("an option of an encoding is KEY=VALUE", given=word, do="try --options base=500000")
+        if name in found:
+            raise OptionError(f"{name} is given twice", given=word, do="give it once")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            found[name] = value
+    return found
+
+
+@contextmanager
+def _watched(quiet: bool) -> "Iterator[Callable[[str, float], None] | None]":
+    """A bar on stderr for what takes long, where that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(file=sys.stderr)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as bars:
+        task = bars.add_task("", total=1.0)
+        yield lambda key, share: bars.update(task, description=key, completed=share)
+
+
+def _show(out: Screen, section: "Section", first: bool) -> None:
+    out.print("" if first else "\n", f"{section.key}: {section.title}", sep="")
+    out.print(Padding(section.question, (0, 0, 0, 2)))
+    out.print(f"\n{section.answer}")
+    for made in section.tables:
+        _show_table(out, made)
+
+
+def _show_table(out: Screen, found: "Table") -> None:
+    from gnomon.report.study import cell
+
+    numbers = [
+        name for at, name in enumerate(found.columns) if all(isinstance(row[at], int | float) for row in found.rows)
+    ]
+    shown = table(*found.columns, right=numbers)
+    for row in found.rows:
+        shown.add_row(*map(cell, row))
+    out.print(f"\n{found.title}\n")
+    out.table(shown)
+    if found.note:
+        out.print(found.note)

@@ -1,0 +1,75 @@
+"""The list of claims: all are there, in both languages, with what settles them."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from gnomon.claims import CLAIMS, MODULES
+from gnomon.claims.claim import Claim, Verdict
+from gnomon.claims.ledger import thresholds, told_rule
+from gnomon.claims.models import FACTS
+
+HANGUL = re.compile("[\uac00-\ud7a3]")
+RULES = Path(__file__).resolve().parents[2] / "gnomon" / "claims" / "rules"
+
+
+def test_all_claims_are_there_in_order():
+    assert list(CLAIMS) == [f"C{number:02}" for number in range(1, 36)]
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_a_claim_says_all_of_itself(claim):
+    assert len(HANGUL.findall(claim.korean)) > 10
+    assert not HANGUL.search(claim.english) and len(claim.english) > 30
+    assert claim.question.endswith(("?", "."))
+    assert claim.section and len(claim.title) <= 50
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_without_numbers_nothing_is_measured(claim):
+    assert claim.judge(None).word == "not measured yet"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.CLAIM.id)
+def test_a_rule_has_a_file_of_its_own_with_its_thresholds(module):
+    claim = module.CLAIM
+    assert claim.rule.__module__ == f"gnomon.claims.rules.{claim.id.lower()}"
+    assert thresholds(claim)
+    assert told_rule(claim)
+
+
+def test_every_file_of_a_rule_is_in_use():
+    assert {path.stem for path in RULES.glob("c*.py")} == {module.CLAIM.id.lower() for module in MODULES}
+
+
+@pytest.mark.parametrize("path", sorted(RULES.glob("c*.py")), ids=lambda path: path.stem)
+def test_a_rule_sees_numbers_and_nothing_else(path):
+    """It imports the types alone, so that its file is all that decides."""
+    imported = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert [(node.module, [name.name for name in node.names]) for node in imported] == [
+        ("gnomon.claims.claim", ["Numbers", "Verdict"])
+    ]
+
+
+def test_a_verdict_is_one_of_the_words_and_has_a_reason():
+    with pytest.raises(ValueError):
+        Verdict("true", "because")
+    with pytest.raises(ValueError):
+        Verdict("holds", "")
+
+
+def test_evidence_and_rule_come_together():
+    told = dict(id="C99", title="t", english="e", korean="k", document="D1", section="1", question="q?")
+    with pytest.raises(ValueError, match="rule"):
+        Claim(**told, evidence=dict)
+    with pytest.raises(ValueError, match="waits"):
+        Claim(**told)
+
+
+def test_the_table_of_models_has_the_basis_of_each_entry():
+    for fact in FACTS:
+        assert fact.source
+        assert (fact.basis == "undisclosed") == (fact.found is None) == (fact.standing == "undisclosed")
+    assert {fact.standing for fact in FACTS} == {"confirmed", "contradicted", "undisclosed"}

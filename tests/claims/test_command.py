@@ -1,0 +1,79 @@
+"""`gnomon claims`, as it is used."""
+
+import json
+
+import pytest
+
+from gnomon.claims import CLAIMS
+from tests.cli.processes import process
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return process("claims")
+
+
+def test_the_table_stands_in_80_columns_and_has_every_claim(whole):
+    assert whole.code == 0
+    lines = whole.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line[:3] for line in lines if line[:1] == "C" and line[1:3].isdigit()] == list(CLAIMS)
+    assert f"{len(CLAIMS)} claims." in whole.out
+
+
+def test_what_waits_for_training_is_not_measured_yet(whole):
+    row = next(line for line in whole.out.splitlines() if line.startswith("C13"))
+    assert "not measured yet" in row
+
+
+def test_one_claim_is_explained_in_both_languages(gnomon, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    told = gnomon("claims", "c10", "-v")
+    assert told.code == 0
+    for part in ("DOES NOT HOLD", "Falcon-7B", "GPT-4", "CONTRADICTED = 0", "c10.py", "arXiv 2303.08774"):
+        assert part in " ".join(told.out.split())
+    assert CLAIMS["C10"].korean.split()[0] in told.out
+    assert "C13" not in told.out
+
+
+def test_json_has_all_of_it(gnomon):
+    told = gnomon("claims", "C10", "C13", "--json")
+    first, second = json.loads(told.out)
+    assert (first["id"], first["verdict"], first["basis"]) == ("C10", "does not hold", "computed")
+    assert first["korean"] == CLAIMS["C10"].korean and first["numbers"]["undisclosed"]
+    assert first["rule"]["file"].endswith("c10.py")
+    assert (second["verdict"], second["numbers"], second["rule"]) == ("not measured yet", None, None)
+
+
+def test_an_unknown_claim_suggests_the_nearest(gnomon):
+    told = gnomon("claims", "C99")
+    assert told.code == 2 and "did you mean" in told.err
+
+
+def test_what_waits_for_training_cannot_be_recorded(gnomon, tmp_path):
+    told = gnomon("claims", "C13", "--record", "--records", str(tmp_path / "new"))
+    assert told.code == 2 and "no evidence" in told.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_of_records_that_is_not_there_is_a_mistake(gnomon, tmp_path):
+    told = gnomon("claims", "C10", "--records", str(tmp_path / "nowhere"))
+    assert told.code == 2 and "no folder of records" in told.err
+
+
+def test_records_are_written_and_read_again(gnomon, tmp_path, monkeypatch):
+    """Under a rule that is taken for committed, wherever these tests run."""
+    from gnomon.claims import ledger, records
+    from gnomon.claims.history import Commit, Past
+
+    known = Past("gnomon/claims/rules/c10.py", Commit("a" * 40, "2026-01-01"), Commit("b" * 40, "2026-01-02"))
+    monkeypatch.setattr(records, "past", lambda path: known)
+    monkeypatch.setattr(ledger, "past", lambda path: known)
+    told = gnomon("claims", "C10", "--record", "--records", str(tmp_path / "new"))
+    assert told.code == 0 and "does not hold" in told.out
+    held = json.loads((tmp_path / "new" / "C10.json").read_text(encoding="utf-8"))
+    assert held["rule_commit"] == "b" * 40 and held["numbers"]["contradicted"]
+    (shown,) = json.loads(gnomon("claims", "C10", "--json", "--records", str(tmp_path / "new")).out)
+    assert shown["record"] == held
+    table = gnomon("claims", "C10", "--records", str(tmp_path / "new")).out
+    assert "b" * 7 in table and "a" * 7 in table

@@ -1,0 +1,71 @@
+"""`gnomon analyze`: what it prints, what it writes, what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gnomon.analysis.study import QUESTIONS
+from gnomon.encodings import ENCODINGS
+
+SMALL = ("--width", "32", "--heads", "2", "--positions", "256", "--last", "3000")
+
+
+def test_every_question_is_answered_or_says_why_not(gnomon):
+    shown = gnomon("analyze", "sinusoidal", *SMALL)
+    assert shown.code == 0
+    heads = [line.partition(":")[0] for line in shown.out.splitlines()]
+    assert [key for key in QUESTIONS if key in heads] == list(QUESTIONS)
+    assert "analysis.html" in shown.out.splitlines()[-1]
+
+
+def test_json_and_80_columns_say_the_same(gnomon, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    told = json.loads(gnomon("analyze", "rope", "--only", "kernel", "wavelengths", *SMALL, "--json").out)
+    assert [section["key"] for section in told["sections"]] == ["kernel", "wavelengths"]
+    shown = gnomon("analyze", "rope", "--only", "kernel", "wavelengths", *SMALL).out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert told["sections"][0]["numbers"] and told["settings"]["width"] == 32
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_no_encoding_ends_in_a_traceback(gnomon, name: str):
+    shown = gnomon("analyze", name, *SMALL, "--json")
+    assert shown.code == 0
+    sections = json.loads(shown.out)["sections"]
+    assert [section["key"] for section in sections] == list(QUESTIONS)
+    assert all(section["answer"] and section["question"] for section in sections)
+
+
+def test_a_table_that_ends_is_asked_as_far_as_it_goes(gnomon):
+    shown = gnomon("analyze", "learned", "--width", "32", "--positions", "100000", "--only", "uniqueness").out
+    assert "no more than 1,024 positions" in " ".join(shown.split())
+
+
+def test_a_page_is_written(gnomon, tmp_path: Path):
+    out = tmp_path / "mine" / "page.html"
+    assert gnomon("analyze", "alibi", *SMALL, "--out", str(out)).code == 0
+    text = out.read_text(encoding="utf-8")
+    assert "gnomon analyze alibi --width 32" in text and 'data-figure="kernel-0"' in text
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["sinusoidl"], "sinusoidal"),
+        (["sinusoidal", "--options", "base=1"], "above 1"),
+        (["sinusoidal", "--options", "base"], "KEY=VALUE"),
+        (["sinusoidal", "--options", "base=2", "base=3"], "twice"),
+        (["sinusoidal", "--positions", "0"], "2 or more"),
+        (["sinusoidal", "--last", "0"], "1 or more"),
+        (["sinusoidal", "--training", "0"], "1 or more"),
+        (["sinusoidal", "--only", "kernels"], "kernel"),
+        (["rope", "--width", "18", "--heads", "2"], "multiple of 2"),
+        (["rope", "--width", "0"], "sizes"),
+        (["sinusoidal", "--out", "."], "one file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_mistakes_are_told(gnomon, arguments, told):
+    done = gnomon("analyze", *arguments)
+    assert done.code == 2 and told in done.err and "Traceback" not in done.err

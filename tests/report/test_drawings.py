@@ -1,0 +1,58 @@
+"""The figures of an analysis: what is drawn, and that no peak is lost."""
+
+import json
+import math
+import random
+
+import pytest
+import vl_convert
+
+from gnomon.analysis.section import Heat, Line, Lines
+from gnomon.report.drawings import POINTS, drawing, thinned
+from gnomon.report.palette import VARIABLES
+
+
+def waves(count: int) -> Lines:
+    x = list(range(1, 200))
+    lines = tuple(Line(f"wave {at}", x, [math.cos(at * value) for value in x]) for at in range(count))
+    return Lines("waves", "position", "value", lines)
+
+
+def test_a_series_is_drawn_and_told_apart():
+    spec = drawing(waves(12), VARIABLES)
+    rows = spec["datasets"]["lines"]
+    assert len({row["series"] for row in rows}) == 12 and len(rows) == 12 * 199
+    assert "<svg" in vl_convert.vegalite_to_svg(spec | {"width": 600})
+
+
+def test_of_many_points_the_peaks_stay():
+    draw = random.Random(0)
+    values = [draw.random() for _ in range(50_000)]
+    values[31_007], values[4_711] = 9.0, -9.0
+    kept = thinned(Line("noise", range(50_000), values))
+    assert len(kept) <= 1.1 * POINTS
+    assert (31_007.0, 9.0) in kept and (4_711.0, -9.0) in kept
+    assert [x for x, _ in kept] == sorted(x for x, _ in kept)
+
+
+def test_what_a_logarithm_or_json_has_no_word_for_is_left_out():
+    line = Line("a", [0, 1, 2, 3], [1.0, 0.0, math.nan, 4.0])
+    rows = drawing(Lines("a", "x", "y", (line,), x_log=True, y_log=True), VARIABLES)["datasets"]["lines"]
+    assert rows == [{"series": "a", "x": 2.0, "y": None}, {"series": "a", "x": 3.0, "y": 4.0}]
+    json.dumps(rows, allow_nan=False)
+
+
+@pytest.mark.parametrize("diverging", [False, True])
+def test_a_matrix_is_drawn(diverging: bool):
+    heat = Heat("m", "dimension", "position", [[0.5, -1.0], [None, 2.0]], y_at=[10, 20], diverging=diverging)
+    spec = drawing(heat, VARIABLES)
+    assert [(row["x"], row["y"], row["value"]) for row in spec["datasets"]["cells"]] == [
+        (0.0, 10.0, 0.5), (1.0, 10.0, -1.0), (1.0, 20.0, 2.0),
+    ]  # fmt: skip
+    assert "<svg" in vl_convert.vegalite_to_svg(spec | {"width": 600})
+
+
+def test_of_a_large_matrix_some_rows_and_columns_are_drawn():
+    heat = Heat("m", "x", "y", [[float(x + 1000 * y) for x in range(300)] for y in range(10)])
+    cells = drawing(heat, VARIABLES)["datasets"]["cells"]
+    assert len(cells) == 75 * 10 and all(row["value"] == row["x"] + 1000 * row["y"] for row in cells)

@@ -1,0 +1,50 @@
+"""The page of an analysis: all that was found is on it, and nothing of it runs."""
+
+from pathlib import Path
+
+import pytest
+
+from gnomon.analysis.section import Line, Lines, Section, Table, does_not_apply
+from gnomon.errors import OptionError
+from gnomon.report import study
+from tests.report.fakes import VICIOUS
+
+
+def found(text: str = "plain") -> list[Section]:
+    table = Table(f"numbers {text}", ("lag", "value"), ((44, 0.123456), (10**9, None)), note=text)
+    figure = Lines(f"figure {text}", text, "value", (Line(text, [1, 2, 3], [1.0, 4.0, 9.0]),), note=text)
+    return [
+        Section("kernel", "The kernel", "What does distance do?", text, (table,), (figure,), (text, "so it ends")),
+        does_not_apply("grids", "Grids", "How far is the patch below?", f"no grid: {text}"),
+    ]
+
+
+def page(tmp_path: Path, sections: list[Section], title: str = "sinusoidal") -> str:
+    out = study.write(sections, tmp_path / "deep" / "page.html", title=title, settings={"width": 512}, command="gnomon")
+    return out.read_text(encoding="utf-8")
+
+
+def test_everything_that_was_found_is_on_the_page(tmp_path: Path):
+    text = page(tmp_path, found())
+    for part in ("The kernel", "What does distance do?", "numbers plain", "1,000,000,000", "0.1235", "so it ends"):
+        assert part in text
+    assert "no grid: plain" in text and text.count('data-figure="') == 1
+
+
+def test_no_string_of_a_section_is_markup(tmp_path: Path):
+    text = page(tmp_path, found(VICIOUS), title=VICIOUS)
+    assert "window.pwned = 1</script>" not in text
+    assert text.count("<script") == page(tmp_path, found()).count("<script") and "default-src &#39;none" in text
+
+
+def test_a_folder_is_refused(tmp_path: Path):
+    with pytest.raises(OptionError, match="one file"):
+        study.write(found(), tmp_path, title="x", settings={}, command="gnomon")
+
+
+@pytest.mark.parametrize(
+    "value, shown",
+    [(None, "-"), (True, "yes"), (3, "3"), (1234567, "1,234,567"), (0.000123456, "0.0001235"), ("word", "word")],
+)
+def test_cells(value, shown: str):
+    assert study.cell(value) == shown

@@ -1,0 +1,79 @@
+"""A page for each theorem from its section: `python -m tests.theorem_pages` writes docs/theorems/.
+
+Every number on a page is computed when it is written, and a test holds the pages there.
+"""
+
+from pathlib import Path
+
+from gnomon.analysis.section import Section, Table
+from gnomon.analysis.theorems import section
+from gnomon.encodings.sinusoidal import Sinusoidal
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "theorems"
+THEOREMS = ("theorem1", "theorem2", "theorem3")
+OTHERS = {"theorem1": (3, 8), "theorem2": (), "theorem3": (6,)}
+"""Widths at which something else is true."""
+HEAD = (
+    "The document is a set of lecture notes on the encoding of Vaswani et al. 2017, section 3.5; its three proofs are "
+    "checked here. p and q are positions, w is the frequency of a wave in radians a position, k and n are whole "
+    "numbers. Nothing beyond school mathematics is needed but two facts about pi, named where they are used.\n"
+)
+
+
+def page(which: str, width: int = 512) -> str:
+    """The page of one theorem, for sinusoidal positions of a width."""
+    made: Section = section(Sinusoidal(width), which)
+    parts = [
+        f"# {made.title}\n",
+        HEAD,
+        f"**{made.question}** {made.answer}\n",
+        *(_paragraph(text) for text in made.proof),
+        *(_table(table) for table in made.tables),
+        *_others(which),
+        f"Written by `python -m tests.theorem_pages`; for other widths and bases: `gnomon analyze sinusoidal` "
+        f"(`gnomon.analysis.theorems.section(encoding, {which!r})`).\n",
+    ]
+    return "\n".join(parts)
+
+
+def _others(which: str) -> list[str]:
+    """What is different at other widths, with its witness."""
+    parts = []
+    for width in OTHERS[which]:
+        made = section(Sinusoidal(width), which)
+        told = [text for text in made.proof if "itness" in text]
+        parts += [f"## At width {width}\n", f"{_plain(made.answer)}\n", *map(_paragraph, told)]
+    return parts
+
+
+def pages() -> dict[str, str]:
+    """File name -> text, of every page."""
+    return {f"{number}.md": page(which) for number, which in enumerate(THEOREMS, 1)}
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph whose first sentence names it, where that is short."""
+    name, dot, rest = text.partition(". ")
+    short = dot and len(name) < 50
+    return f"**{_plain(name)}.** {_plain(rest)}\n" if short else f"{_plain(text)}\n"
+
+
+def _table(table: Table) -> str:
+    head = f"| {' | '.join(map(_cell, table.columns))} |\n|{' --- |' * len(table.columns)}\n"
+    rows = "".join(f"| {' | '.join(map(_cell, row))} |\n" for row in table.rows)
+    return f"## {table.title}\n\n{head}{rows}" + (f"\n{_plain(table.note)}\n" if table.note else "")
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else _plain(str(value)).replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    """Text in which Markdown finds no emphasis."""
+    return text.replace("*", "\\*").replace("_", "\\_")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for file, text in pages().items():
+        (FOLDER / file).write_text(text, encoding="utf-8")
