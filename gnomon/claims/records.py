@@ -99,7 +99,7 @@ def write(record: Record, folder: Path) -> Path:
     with writing(path):
         folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(record), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    replace_file(path, lambda file: file.write_text(text, encoding="utf-8"))
+    replace_file(path, lambda file: (file.write_text(text, encoding="utf-8"), file.chmod(0o644)))
     return path
 
 

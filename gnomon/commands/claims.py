@@ -1,6 +1,7 @@
 """`gnomon claims`: what the two documents assert, each with its verdict and the numbers behind it."""
 
 import contextlib
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from gnomon.commands.output import Json, Screen, items, note, print_json, table
+from gnomon.commands.report import check
 from gnomon.commands.stdout import say
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class Claims:
       gnomon claims C14 -v
       gnomon claims --json
       gnomon claims C14 --record
+      gnomon claims --out claims.html
     """
 
     ids: Ids = ()
@@ -49,6 +52,8 @@ class Claims:
     """Find the numbers and write records."""
     records: Annotated[str | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: results/claims)")] = None
     """The folder of records."""
+    out: Annotated[str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
+    """Write a page besides."""
     json: Json = False
 
     def run(self) -> int:
@@ -57,6 +62,7 @@ class Claims:
         from gnomon.claims.records import found
         from gnomon.errors import unknown
 
+        check(self.out)
         ids = [id.upper() for id in self.ids]
         for id, given in zip(ids, self.ids, strict=True):
             if id not in CLAIMS:
@@ -66,6 +72,10 @@ class Claims:
             return self._record(claims)
         folder = found(self.records)
         held = [entry(claim, folder) for claim in _told(claims)]
+        if self.out is not None:
+            from gnomon.report import ledger
+
+            ledger.write(held, self.out, command=shlex.join(["gnomon", "claims", *ids, "--out", self.out]))
         if self.json:
             print_json([each.as_dict() for each in held])
         elif self.verbose:

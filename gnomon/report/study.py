@@ -16,11 +16,18 @@ STILL_WIDTH = 900
 
 @checked
 def write(
-    sections: Sequence[Section], out: Path | str, *, title: str, settings: Mapping[str, Value], command: str
+    sections: Sequence[Section],
+    out: Path | str,
+    *,
+    title: str,
+    settings: Mapping[str, Value],
+    command: str,
+    overline: str = "gnomon · the mathematics of one encoding, without training",
 ) -> Path:
     """Write the page of an analysis to the file `out` (folders are made; a file there is replaced whole); its path.
 
     title: what was analysed. settings: under which sizes, by name. command: how to reproduce.
+    overline: what kind of page it is.
     Raises OptionError when `out` is a folder, StoreError where the file cannot be written.
     """
     out = Path(out)
@@ -36,6 +43,7 @@ def write(
         charts,
         dict.fromkeys(charts, STILL_WIDTH),
         title=title,
+        overline=overline,
         sections=[section for section in sections if section.applies],
         others=[section for section in sections if not section.applies],
         settings=settings,

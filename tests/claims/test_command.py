@@ -77,3 +77,12 @@ def test_records_are_written_and_read_again(gnomon, tmp_path, monkeypatch):
     assert shown["record"] == held
     table = gnomon("claims", "C10", "--records", str(tmp_path / "new")).out
     assert "b" * 7 in table and "a" * 7 in table
+
+
+def test_a_page_of_the_ledger_is_written(gnomon, tmp_path):
+    out = tmp_path / "claims.html"
+    assert gnomon("claims", "C10", "C02", "C31", "--out", str(out)).code == 0
+    text = out.read_text(encoding="utf-8")
+    for part in ("C10: ", "C02: ", "DOES NOT HOLD", "NOT MEASURED YET", "Falcon", "gnomon claims C10 C02 C31 --out"):
+        assert part in text
+    assert gnomon("claims", "C10", "--out", str(tmp_path)).code == 2
