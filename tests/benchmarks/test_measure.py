@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 import torch
@@ -57,16 +58,19 @@ def test_growth_is_that_of_the_peak(size: int):
     held = torch.ones(30 * MEBI, dtype=torch.uint8)
 
     assert size - 2 <= fresh(grown, call=_Ones(size)) / MEBI <= size + 8
-    assert size - 2 <= grown(_Ones(size)) / MEBI <= size + 8
+    # A process that was larger before is watched by a thread, which may be late on a busy machine.
+    assert size - 2 <= grown(_Ones(size, held=0.5)) / MEBI <= size + 8
     del held
 
 
 class _Ones:
-    def __init__(self, size: int):
-        self.size = size
+    def __init__(self, size: int, held: float = 0.0):
+        self.size, self.held = size, held
 
     def __call__(self) -> None:
-        torch.ones(self.size * MEBI, dtype=torch.uint8)
+        made = torch.ones(self.size * MEBI, dtype=torch.uint8)
+        time.sleep(self.held)
+        del made
 
 
 def test_a_fresh_process_has_our_threads():
