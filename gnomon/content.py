@@ -286,7 +286,10 @@ def by_diagonal(values: Tensor) -> Tensor:
 
 
 def few(queries: int, heads: int, width: int) -> bool:
-    """Whether <q, W r> over many rows r `[w]` is cheaper as <W^T q, r>: a projection of queries, not of the table."""
+    """Whether <q, W r> over many rows r `[w]` is cheaper as <W^T q, r>: a projection of queries, not of the table.
+
+    queries: of all rows of the batch, which share the table.
+    """
     return not torch.compiler.is_compiling() and not torch.is_grad_enabled() and queries * heads < width
 
 

@@ -211,7 +211,7 @@ class Deberta(Encoding):
 
     def _to_position(self, linear: nn.Linear, q: Tensor, table: Tensor, row: PairFunction) -> PairFunction:
         """`<q_i, K P[r]>`, scaled."""
-        if not few(q.shape[2], self.heads, self.width):
+        if not few(q.shape[0] * q.shape[2], self.heads, self.width):
             return query_lookup(q, self._projected(linear, table), row)
         q = self.scale(self.head_dim) * q
         raised, rows = q @ linear.weight.to(q.dtype).unflatten(0, (self.heads, -1)), table

@@ -132,7 +132,7 @@ class TransformerXL(Encoding):
         apart = diagonals(q_pos, k_pos)
         if apart is not None:
             row = diagonal(q_pos, k_pos)
-            if few(q_pos.length, self.heads, self.width):
+            if few(q.shape[0] * q_pos.length, self.heads, self.width):
                 return query_lookup(q.to(narrow) @ self._projections().to(narrow), self._distances(apart)[None], row)
             return query_lookup(q.to(narrow), self._table(apart), row)
         # <A, sin w(x - y)> + <B, cos w(x - y)> = <A sin wx + B cos wx, cos wy> + <B sin wx - A cos wx, sin wy>
