@@ -12,6 +12,12 @@ from gnomon.errors import OptionError
 
 
 @checked
+def dimensions(waves: Waves) -> tuple[tuple[Literal["sin", "cos"], int], ...]:
+    """`("sin" or "cos", m)` of each dimension; of a rotation, which has none, the sine and the cosine of each pair."""
+    return waves.columns or tuple((kind, m) for m in range(len(exponents(waves))) for kind in ("sin", "cos"))
+
+
+@checked
 def wave_of(waves: Waves, column: int) -> tuple[Literal["sin", "cos"], int]:
     """`("sin" or "cos", m)` of a dimension. OptionError for a dimension that is not a wave."""
     if not 0 <= column < len(waves.columns):

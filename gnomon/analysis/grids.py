@@ -1,14 +1,15 @@
 """Whether what is near on a grid is near in the encoding: a picture read row by row against forms on two axes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.distance_kernel import logits
 from gnomon.analysis.forms import form, vectors
-from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply
+from gnomon.analysis.nearness import NEIGHBOURS, Nearness, euclidean, nearness
+from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply, rounded
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.alibi import Alibi
@@ -17,40 +18,12 @@ from gnomon.encodings.rope import Rope
 from gnomon.encodings.rope_mixed import RopeMixed
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
-from gnomon.positions import Positions, grid
+from gnomon.positions import grid
 
 KEY, TITLE = "grids", "Grids"
 QUESTION = "Are patches of a picture that are near each other near in the encoding, on one axis and on two?"
 MOST = 4096
 """Patches: all pairs of them are compared."""
-SAME = 1e-9
-"""Distances that differ by less than this share of the largest are equal."""
-NEIGHBOURS = 8
-
-
-@dataclass(frozen=True)
-class Nearness:
-    """How the distances of an encoding on a grid agree with those on the picture.
-
-    correlation: Spearman's, of the distances of all pairs of patches with their Euclidean distances, -1 to 1.
-    right, below: the mean distance of a patch from its right and from its lower neighbour.
-    seam: the mean distance of a row's last patch from the first of the next row, which is read after it.
-    found: the share of a patch's 8 neighbours that are among its 8 nearest in the encoding, over patches that have 8;
-        of equally near ones the share that chance would take. None where no patch has 8.
-    """
-
-    correlation: float
-    right: float
-    below: float
-    seam: float
-    found: float | None
-
-
-@checked
-def euclidean(rows: int, columns: int) -> Float[Tensor, "n n"]:
-    """The distance of every two patches on the picture, `[n, n]` float64, n = rows x columns, read row by row."""
-    place = grid(rows, columns).coords[0]
-    return torch.cdist(place, place, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 @checked
@@ -78,43 +51,6 @@ def distances(encoding: Encoding, rows: int, columns: int) -> Float[Tensor, "n n
         "an encoding has distances on a grid if its numbers are not those of an untrained table",
         given=type(encoding).__name__.lower(),
         allowed="sinusoidal, rope, rope_mixed, alibi, kerple, on one axis or two",
-    )
-
-
-@checked
-def ranks(values: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """The rank of each value, 1 for the least, equal values sharing the mean of theirs: `[n]` float64."""
-    _, which, counts = values.unique(sorted=True, return_inverse=True, return_counts=True)
-    last = counts.cumsum(0).double()
-    return (last - (counts.double() - 1) / 2)[which]
-
-
-@checked
-def spearman(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> float:
-    """Spearman's rank correlation, -1 to 1, ties averaged; 0 where either is constant. Source: Spearman 1904."""
-    if a.shape != b.shape:
-        raise OptionError("ranks are compared pair by pair", given=f"{a.shape[0]} and {b.shape[0]} values")
-    a, b = (one - one.mean() for one in (ranks(a), ranks(b)))
-    size = a.norm() * b.norm()
-    return (a @ b / size).item() if size > 0 else 0.0
-
-
-@checked
-def nearness(found: Float[Tensor, "n n"], rows: int, columns: int) -> Nearness:
-    """How the distances `[n, n]` of patches read row by row agree with those on the picture."""
-    n = rows * columns
-    if found.shape != (n, n):
-        raise OptionError("every two patches have a distance", given=list(found.shape), allowed=f"[{n}, {n}]")
-    true, level = euclidean(rows, columns), _rounded(found)
-    upper = torch.triu_indices(n, n, 1)
-    correlation = spearman(level[upper[0], upper[1]], _rounded(true)[upper[0], upper[1]])
-    number = torch.arange(n).reshape(rows, columns)
-    return Nearness(
-        correlation,
-        right=_mean(found, number[:, :-1], number[:, 1:]),
-        below=_mean(found, number[:-1], number[1:]),
-        seam=_mean(found, number[:-1, -1], number[1:, 0]),
-        found=_neighbours(level, true, number),
     )
 
 
@@ -163,7 +99,13 @@ def section(encoding: Encoding, rows: int = 14, columns: int = 14) -> Section:
         f"Distances on a grid of {rows} x {columns} patches",
         ("form", "rank corr.", "below/right", "seam/right", "8 nearest"),
         tuple(
-            (name, _r(one.correlation), _r(one.below / one.right), _r(one.seam / one.right), f"{100 * one.found:.0f}%")
+            (
+                name,
+                rounded(one.correlation),
+                rounded(one.below / one.right),
+                rounded(one.seam / one.right),
+                f"{100 * one.found:.0f}%",
+            )
             for name, one in zip(names, near)
         ),
         note="Rank corr.: Spearman's with the Euclidean distance over all pairs. Below/right: distance from the lower "
@@ -203,23 +145,14 @@ def _of_differences(place: Tensor, of: Callable[[Tensor], Tensor]) -> Tensor:
     return values[entry]
 
 
-def _logits(encoding: Encoding, apart: Tensor, q: Tensor) -> Tensor:
-    """Logits of the definition, `[h, m]`, of q `[d]` and the same key at each difference of places."""
-    heads, d = encoding.heads or 1, q.shape[0]
-    q_pos, k_pos = Positions(apart[None]), Positions(torch.zeros(1, 1, apart.shape[1], dtype=torch.float64))
-    wide = q.expand(1, heads, apart.shape[0], d)
-    with torch.no_grad():
-        return encoding.score(wide, wide[:, :, :1], q_pos, k_pos)[0, :, :, 0]
-
-
 def _bias(encoding: Encoding, apart: Tensor) -> Tensor:
-    return _logits(encoding, apart, torch.zeros(1, dtype=torch.float64))[0]
+    return logits(encoding, apart, torch.zeros(1, dtype=torch.float64))[0]
 
 
 def _chord(encoding: Encoding, apart: Tensor) -> Tensor:
     # Of (1, 1, ..., 1) every pair has the same length, as the pairs of all directions have on average.
     d = encoding.head_dim
-    cosine = _logits(encoding, apart, torch.ones(d, dtype=torch.float64)) / (encoding.scale(d) * d)
+    cosine = logits(encoding, apart, torch.ones(d, dtype=torch.float64)) / (encoding.scale(d) * d)
     return (2 - 2 * cosine.mean(0)).clamp(min=0).sqrt()
 
 
@@ -233,31 +166,6 @@ def _rebuilt(encoding: Encoding, axes: int) -> Encoding:
     if isinstance(encoding, RopeMixed):
         return RopeMixed(encoding.heads, encoding.head_dim, encoding.theta, encoding.pairing, axes)
     return Rope(encoding.head_dim, encoding.theta, encoding.pairing, encoding.fraction, axes)
-
-
-def _rounded(values: Tensor) -> Tensor:
-    """Values whose ties are exact: what differs by rounding alone is one number."""
-    step = SAME * values.abs().max().clamp(min=1e-300)
-    return (values / step).round() * step
-
-
-def _mean(found: Tensor, a: Tensor, b: Tensor) -> float:
-    return found[a.flatten(), b.flatten()].mean().item()
-
-
-def _neighbours(found: Tensor, true: Tensor, number: Tensor) -> float | None:
-    inner = number[1:-1, 1:-1].flatten()
-    if not inner.numel():
-        return None
-    own = torch.nn.functional.one_hot(inner, found.shape[0]).bool()
-    # Not itself, however near it is.
-    far = found[inner].masked_fill(own, torch.inf)
-    neighbour = (true[inner] < 1.5) & ~own
-    limit = far.kthvalue(NEIGHBOURS, dim=1, keepdim=True).values
-    nearer, level = far < limit, far == limit
-    chance = (NEIGHBOURS - nearer.sum(1)) / level.sum(1)
-    taken = (nearer & neighbour).sum(1) + chance * (level & neighbour).sum(1)
-    return (taken / NEIGHBOURS).mean().item()
 
 
 def _answer(near: list[Nearness], rows: int, columns: int, encoding: Encoding) -> str:
@@ -317,7 +225,3 @@ def _figures(names: tuple[str, ...], made: tuple[Tensor, ...], rows: int, column
 def _thin(values: Tensor) -> Tensor:
     rows, columns = (max(1, -(-size // most)) for size, most in zip(values.shape, (200, 256)))
     return values[::rows, ::columns]
-
-
-def _r(value: float) -> float:
-    return float(f"{value:.4g}")

@@ -1,201 +1,25 @@
-"""What two tokens k apart are to each other by position alone: PE_p . PE_{p+k}, rope's expected logit, the bias."""
+"""Kernel: how what position adds to a logit falls, rises and comes back with the distance between two tokens."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
-from flint import arb
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
-from gnomon.analysis import certified
-from gnomon.analysis.forms import Waves, biases, form, waves
-from gnomon.analysis.section import Figure, Line, Lines, Section, Table, does_not_apply
+from gnomon.analysis.cosine_sums import Return, amplitudes, decay_bound, returns, rising
+from gnomon.analysis.distance_kernel import envelope, gram, kernel
+from gnomon.analysis.forms import Waves, form, waves
+from gnomon.analysis.section import Figure, Line, Lines, Section, Table, does_not_apply, rounded
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.rope_mixed import RopeMixed
 from gnomon.encodings.xpos import XPos
 from gnomon.errors import OptionError
-from gnomon.positions import Positions
 
 KEY, TITLE = "kernel", "Kernel"
 QUESTION = "How does what position adds to a logit change with the distance k between two tokens?"
 POINTS, NEAR, ROWS = 2000, 256, 12
-FURTHEST = 10**6 - 1
-"""How far the kernel is followed to see it come back."""
-ROUNDING = 2.0**-53
-
-
-@dataclass(frozen=True)
-class Rising:
-    """Which steps of a sum of cosines rise.
-
-    rises: whether K(k + 1) > K(k), k = 0 .. n - 2; each is proved but for those in `undecided`, which count as falling.
-    first: the first k whose step rises, every earlier step proved to fall; None where none rises, or one is undecided.
-    """
-
-    rises: Bool[Tensor, " steps"]
-    first: int | None
-    undecided: tuple[int, ...]
-
-    @property
-    def share(self) -> float:
-        """The share of all steps that rise."""
-        return self.rises.double().mean().item()
-
-
-@dataclass(frozen=True)
-class Return:
-    """The extremes of K(k) / K(0) over the lags from `begin` to `end`, both included."""
-
-    begin: int
-    end: int
-    largest: float
-    at: int
-    smallest: float
-    mean: float
-
-
-@checked
-def amplitudes(found: Waves) -> Float[Tensor, " m"]:
-    """How often cos(w_m k) counts in the kernel, `[m]`: once for a pair, a half for a sine that has no cosine.
-
-    sin(w p) sin(w (p + k)) = cos(w k) / 2 - cos(w (2 p + k)) / 2, and over all p the second term averages to 0.
-    """
-    if not found.columns:
-        return torch.ones(len(found.frequencies), dtype=torch.float64)
-    counts = [sum(m == wave for _, wave in found.columns) for m in range(len(found.frequencies))]
-    return torch.tensor(counts, dtype=torch.float64) / 2
-
-
-@checked
-def kernel(encoding: Encoding, lags: Float[Tensor, " n"], heads: int = 1) -> Float[Tensor, "h n"]:
-    """What position alone gives a pair at each of `lags` k = p_i - p_j >= 0, `[h, n]` float64, a row for each head.
-
-    sinusoidal: the mean over p of PE_p . PE_{p+k} = sum_m cos(w_m k); it is the same at every p where pairs are whole.
-    rope, xpos, rope_mixed on a line: E <R(p) q, R(p + k) q> / |q|^2 over directions of q, the share of a logit that is
-    left where query and key agree. Where they are independent it is 0 at every k.
-    A bias: itself, of which `heads` rows are read where the encoding does not know its own number of heads.
-    OptionError for an encoding of another kind.
-    Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.4.3.
-    """
-    lags, found = lags.to(torch.float64), waves(encoding)
-    if found is not None:
-        return _scaled(encoding, _cosines(found, lags))[None]
-    if form(encoding) == "bias" and encoding.domain.axes in (None, 1):
-        return biases(encoding, lags, encoding.heads or heads)
-    if isinstance(encoding, XPos | RopeMixed) and encoding.domain.axes in (None, 1):
-        # Of q = k = (1, 1, ..., 1) every pair has the same length, as the pairs of all directions have on average.
-        q_pos, k_pos = Positions(lags[None, :, None]), Positions(torch.zeros(1, 1, 1, dtype=torch.float64))
-        encoding.check_positions(q_pos)
-        d, h = encoding.head_dim, encoding.heads or 1
-        ones = torch.ones(1, h, lags.shape[0], d, dtype=torch.float64)
-        with torch.no_grad():
-            logits = encoding.score(ones, ones[:, :, :1], q_pos, k_pos)[0, :, :, 0]
-        return logits / (encoding.scale(d) * d)
-    raise OptionError(
-        "an encoding has a kernel of distance if it is made of waves on a line, or adds a bias without content",
-        given=type(encoding).__name__.lower(),
-        allowed="sinusoidal, rope, xpos, rope_mixed on one axis; alibi, t5, kerple, sandwich, relative_bias",
-        do="for a table of vectors use gnomon.analysis.kernel.gram",
-    )
-
-
-@checked
-def rising(found: Waves, n: int) -> Rising:
-    """Which steps of K(k) = sum_m a_m cos(w_m k) rise, over the lags 0 .. n - 1, proved.
-
-    A step is proved in float64 where it exceeds a bound of all rounding errors, and otherwise between balls.
-    """
-    if n < 2:
-        raise OptionError("a step lies between two lags", given=f"n={n}", allowed="2 or more")
-    lags = torch.arange(n, dtype=torch.float64)
-    values, errors = _cosines(found, lags), _errors(found, lags)
-    steps, doubt = values.diff(), errors[1:] + errors[:-1]
-    rises, undecided = steps > 0, []
-    for k in (steps.abs() <= doubt).nonzero()[:, 0].tolist():
-        answer = certified.decided(lambda k=k: certified.below(_ball(found, k), _ball(found, k + 1)))
-        rises[k] = bool(answer)
-        if answer is None:
-            undecided.append(k)
-    first = int(rises.to(torch.uint8).argmax()) if bool(rises.any()) else None
-    if first is not None and undecided and undecided[0] < first:
-        first = None
-    return Rising(rises, first, tuple(undecided))
-
-
-@checked
-def envelope(values: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """The largest of all values from each lag on, `[n]`: the running maximum from the right."""
-    return values.flip(0).cummax(0).values.flip(0)
-
-
-@checked
-def returns(
-    found: Waves, furthest: int = FURTHEST, progress: Callable[[float], None] | None = None
-) -> tuple[Return, ...]:
-    """How near K(k) comes to K(0) again in each decade of lags, 1 .. 9, 10 .. 99, ..., up to `furthest`.
-
-    By angle addition: cos(w (a s + b)) is a product of what belongs to a with what belongs to b.
-    """
-    if furthest < 1:
-        raise OptionError("lags begin at 1", given=f"furthest={furthest}", allowed="1 or more")
-    w, weight = torch.tensor(found.frequencies, dtype=torch.float64), amplitudes(found)
-    size = min(furthest + 1, 1024)
-    angle = torch.arange(size, dtype=torch.float64)[:, None] * w
-    near = torch.cat([weight * angle.cos(), -weight * angle.sin()], dim=1).T
-    ends = [min(10**e, furthest + 1) for e in range(len(str(furthest)) + 1)]
-    decades = [(begin, end) for begin, end in zip(ends, ends[1:]) if begin < end]
-    zero, found_in = weight.sum().item(), []
-    for begin, end in decades:
-        largest, at, smallest, total = -math.inf, begin, math.inf, 0.0
-        # Blocks of rows of a, as many as make some millions of lags.
-        for start in range(begin, end, size * 2048):
-            rows = torch.arange(start, min(end, start + size * 2048), size, dtype=torch.float64)
-            turned = rows[:, None] * w
-            block = (torch.cat([turned.cos(), turned.sin()], dim=1) @ near).flatten()[: end - start]
-            best, place = block.max(0)
-            if best > largest:
-                largest, at = best.item(), start + int(place)
-            smallest, total = min(smallest, block.min().item()), total + block.sum().item()
-            if progress is not None:
-                progress(min(end, start + size * 2048) / (furthest + 1))
-        mean = total / (end - begin) / zero
-        found_in.append(Return(begin, end - 1, largest / zero, at, smallest / zero, mean))
-    return tuple(found_in)
-
-
-@checked
-def decay_bound(frequencies: Float[Tensor, " m"], lags: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """mean_j |S_j(k)|, S_j(k) = sum_{m < j} e^{i w_m k}, j = 1 .. m: what RoFormer bounds a logit by, up to a factor.
-
-    Source: Su et al. 2021, section 3.4.3, and its figure 2.
-    """
-    w, parts = frequencies.to(torch.float64), []
-    for some in lags.to(torch.float64).split(_at_once(len(frequencies))):
-        angle = some[:, None] * w
-        parts.append(torch.hypot(angle.cos().cumsum(1), angle.sin().cumsum(1)).mean(1))
-    return torch.cat(parts)
-
-
-@checked
-def gram(vectors: Float[Tensor, "n w"]) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-    """The mean and the standard deviation over p of PE_p . PE_{p+k}, k = 0 .. n - 1: `[n]` each, from `[n, w]`."""
-    vectors = vectors.to(torch.float64)
-    n = vectors.shape[0]
-    if n < 1:
-        raise OptionError("a table of positions has rows", given=list(vectors.shape), allowed="[n, w], n 1 or more")
-    products, counts = vectors @ vectors.T, torch.arange(n, 0, -1, dtype=torch.float64)
-    # Row p shifted left by p: its column k is the product of p with p + k.
-    lag = torch.arange(n)
-    place = lag[:, None] + lag
-    inside = place < n
-    shifted = products.gather(1, place.clamp(max=n - 1)).where(inside, 0.0)
-    mean = shifted.sum(0) / counts
-    spread = ((shifted - mean).where(inside, 0.0).square().sum(0) / counts).sqrt()
-    return mean, spread
 
 
 @checked
@@ -276,7 +100,7 @@ def _of_waves(encoding: Encoding, n: int) -> Section:
     table = Table(
         "How near it comes to its value at 0 again" + " (the part that turns)" * _stands(encoding),
         ("lags", "largest", "at lag", "smallest", "mean"),
-        tuple((f"{r.begin} to {r.end}", _r(r.largest), r.at, _r(r.smallest), _r(r.mean)) for r in back),
+        tuple((f"{r.begin} to {r.end}", rounded(r.largest), r.at, rounded(r.smallest), rounded(r.mean)) for r in back),
         note="As a share of the value at lag 0.",
     )
     return Section(
@@ -310,7 +134,7 @@ def _of_heads(encoding: Encoding, n: int, heads: int) -> Section:
         said.append("Its numbers are trained: these are the ones that the encoding was given, or was drawn with.")
     columns = ("head", "first rise", "rising", "at lag 1", f"at lag {n - 1}", "same from")
     rows = tuple(
-        (h + 1, firsts[h], _percent(shares[h]), _r(values[h, 1].item()), _r(values[h, -1].item()), _same(ends[h], n))
+        (h + 1, firsts[h], _percent(shares[h]), *map(rounded, values[h, [1, -1]].tolist()), _same(ends[h], n))
         for h in range(min(len(firsts), ROWS))
     )
     more = f"The first {ROWS} of {len(firsts)} heads." if len(firsts) > ROWS else ""
@@ -347,7 +171,11 @@ def _of_table(vectors: Tensor) -> Section:
     table = Table(
         "Mean and spread over p",
         ("lag", "mean", "spread"),
-        tuple((k, _r(mean[k].item()), _r(spread[k].item())) for k in sorted({0, 1, 2, 4, 8, 16, 64, middle}) if k < n),
+        tuple(
+            (k, *(rounded(of[k].item()) for of in (mean, spread)))
+            for k in sorted({0, 1, 2, 4, 8, 16, 64, middle})
+            if k < n
+        ),
         note,
     )
     return Section(KEY, TITLE, QUESTION, answer, (table,), _figures(lines, n, "PE_p . PE_{p+k}"), numbers=numbers)
@@ -444,50 +272,5 @@ def _later(values: Tensor, first: int | None) -> float | None:
     return None if first is None else (values[first + 1 :].max() / values[0]).item()
 
 
-def _scaled(encoding: Encoding, cosines: Tensor) -> Tensor:
-    """The sum of cosines as a sinusoid's product, or as the mean over all pairs of a head, turned or not."""
-    if not isinstance(encoding, Rope):
-        return cosines
-    still = (encoding.head_dim - encoding.rotary) / 2
-    return (encoding.scaling.attention**2 * cosines + still) / (encoding.head_dim / 2)
-
-
-def _cosines(found: Waves, lags: Tensor) -> Tensor:
-    w, weight = torch.tensor(found.frequencies, dtype=torch.float64), amplitudes(found)
-    return torch.cat([((some[:, None] * w).cos() * weight).sum(1) for some in lags.split(_at_once(len(w)))])
-
-
-def _at_once(waves: int) -> int:
-    """How many lags are worked out together: as many as make some millions of angles."""
-    return max(1, 2**22 // max(1, waves))
-
-
-def _errors(found: Waves, lags: Tensor) -> Tensor:
-    """More than what float64 may have got wrong in `_cosines`, `[n]`.
-
-    A frequency is off by 2 roundings of the power and one of the exponent, which the power multiplies by e ln(base);
-    the angle by one more; a cosine by less than 4, and each addition by one of a sum of at most m.
-    """
-    w, m = torch.tensor(found.frequencies, dtype=torch.float64), len(found.frequencies)
-    if found.exponents is None:
-        of_angle = w
-    else:
-        exponents = torch.tensor([float(e) for e in found.exponents], dtype=torch.float64)
-        of_angle = w * (3 + exponents * math.log(found.base))
-    return 1.1 * ROUNDING * (lags * of_angle.sum() + m * (m + 4))
-
-
-def _ball(found: Waves, k: int) -> arb:
-    if found.exponents is None:
-        terms = [arb(w) for w in found.frequencies]
-    else:
-        terms = [certified.frequency(found.base, e) for e in found.exponents]
-    return sum((arb(a) * (w * k).cos() for a, w in zip(amplitudes(found).tolist(), terms, strict=True)), arb(0))
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
-
-
-def _r(value: float) -> float:
-    return float(f"{value:.4g}")

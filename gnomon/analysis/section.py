@@ -91,3 +91,8 @@ class Section:
 def does_not_apply(key: str, title: str, question: str, why: str) -> Section:
     """The section of a question that makes no sense of an encoding."""
     return Section(key, title, question, why, applies=False)
+
+
+def rounded(value: float, digits: int = 4) -> float:
+    """A number to so many digits, as a table has it."""
+    return float(f"{value:.{digits}g}")

@@ -1,22 +1,21 @@
 """The logit of summed content and positions: its four terms, and how much of one is a function of the distance."""
 
-import functools
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gnomon.analysis.forms import Waves, form, vectors, waves
+from gnomon.analysis.projections import Kind, orthogonal, projections
 from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply
+from gnomon.analysis.shift_commutant import commutant_share
+from gnomon.analysis.toeplitz import expected_share, toeplitz_share
+from gnomon.analysis.untrained_layer import contents
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.errors import OptionError
-
-Kind = Literal["identity", "same orthogonal", "independent orthogonal", "gaussian"]
-"""Projections W_Q, W_K: both the identity; both one random orthogonal matrix; two of them; two of independent normal
-numbers, as a layer has at its start."""
 
 MIXES = tuple(step / 20 for step in range(21))
 """Shares t of a random orthogonal matrix in `(1 - t) I + t R`."""
@@ -80,122 +79,6 @@ def four_terms(
 
 
 @checked
-def nearest_toeplitz(a: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-    """The function of i - j that is nearest to `a` `[n, n]` in squares, float64: each diagonal has its mean."""
-    _square(a)
-    n, a = a.shape[0], a.to(torch.float64)
-    diagonal = (torch.arange(n)[:, None] - torch.arange(n) + n - 1).flatten()
-    sums = torch.zeros(2 * n - 1, dtype=torch.float64).index_add(0, diagonal, a.flatten())
-    return (sums / torch.bincount(diagonal))[diagonal].reshape(n, n)
-
-
-@checked
-def toeplitz_share(a: Float[Tensor, "n n"]) -> float:
-    """The share of the variance of `a` `[n, n]`, over all its pairs, that the best function of i - j explains: 0 to 1.
-
-    1 - |A - T|^2 / |A - mean|^2, where T is `nearest_toeplitz(a)` and |.|^2 sums squares. T is an orthogonal
-    projection that keeps the mean, so this is |T - mean|^2 / |A - mean|^2 as well. 1 for a constant.
-    """
-    a = a.to(torch.float64)
-    rest, whole = (a - nearest_toeplitz(a)).square().sum(), (a - a.mean()).square().sum()
-    return float(1 - rest / whole) if whole else 1.0
-
-
-@checked
-def expected_share(p: Float[Tensor, "n w"]) -> float:
-    """What `toeplitz_share(p M p^T)` of a random M is about: E |T - mean|^2 / E |A - mean|^2, p `[n, w]`.
-
-    For any M whose entries have mean 0, one variance, and no correlation: normal numbers, the product of two normal
-    matrices, a random orthogonal matrix, the product of two. With G = p p^T and L_k the length of diagonal k, the
-    first is `sum_k sum_{i i'} G_ii' G_{i-k, i'-k} / L_k`, the second `(sum_i G_ii)^2`, each less
-    `(sum_ij G_ij)^2 / n^2` for the mean. For sinusoidal positions it falls to 1 / w as n grows.
-    """
-    p = p.to(torch.float64)
-    gram, n = p @ p.mT, p.shape[0]
-    mean = gram.sum() ** 2 / n**2
-    along = [(gram[k:, k:] * gram[: n - k, : n - k]).sum() / (n - k) for k in range(n)]
-    whole = gram.trace() ** 2 - mean
-    return float((2 * sum(along) - along[0] - mean) / whole) if whole else 1.0
-
-
-@checked
-def projections(kind: Kind, width: int, seed: int, head_dim: int | None = None) -> tuple[Tensor, Tensor]:
-    """W_Q and W_K of a kind, each `[d, w]` float64: d = w, or `head_dim` under `gaussian`, whose variance is 1 / w."""
-    if kind == "identity":
-        return (torch.eye(width, dtype=torch.float64),) * 2
-    if kind == "gaussian":
-        g = torch.Generator().manual_seed(seed)
-        shape = (head_dim or width, width)
-        w_q, w_k = (torch.randn(shape, generator=g, dtype=torch.float64) * width**-0.5 for _ in range(2))
-        return w_q, w_k
-    if kind == "same orthogonal":
-        return (orthogonal(width, seed),) * 2
-    return orthogonal(width, 2 * seed), orthogonal(width, 2 * seed + 1)
-
-
-@checked
-def orthogonal(width: int, seed: int) -> Float[Tensor, "w w"]:
-    """A random orthogonal matrix `[w, w]` float64, every rotation and reflection as likely as any other.
-
-    Source: Mezzadri 2007, "How to generate random matrices from the classical compact groups".
-    """
-    return _orthogonal(width, seed).clone()
-
-
-@checked
-def shift_matrix(waves: Waves, by: float = 1.0) -> Float[Tensor, "w w"]:
-    """S `[w, w]` float64 with PE(p + by) = S PE(p): it turns the sine and the cosine of each frequency.
-
-    OptionError where a sine has no cosine (an odd width), or the waves turn queries and keys (rope).
-    """
-    size = len(waves.columns)
-    s = torch.zeros(size, size, dtype=torch.float64)
-    for m, (sine, cosine) in enumerate(_pairs(waves)):
-        angle = torch.tensor(waves.frequencies[m] * by, dtype=torch.float64)
-        s[sine, sine] = s[cosine, cosine] = angle.cos()
-        s[sine, cosine], s[cosine, sine] = angle.sin(), -angle.sin()
-    return s
-
-
-@checked
-def shift_commutator(m: Float[Tensor, "w w"], waves: Waves, by: float = 1.0) -> float:
-    """|M S - S M| / |M| of `m` `[w, w]` with the shift S by `by` places: 0 where M commutes with it, 2 at most.
-
-    A small number does not make M nearly commute with every shift: the slow frequencies hardly turn in one place.
-    `commutant_share` asks about all shifts at once.
-    """
-    s = shift_matrix(waves, by)
-    _square(m, s.shape[0])
-    m = m.to(torch.float64)
-    return float((m @ s - s @ m).norm() / m.norm())
-
-
-@checked
-def commuting_part(m: Float[Tensor, "w w"], waves: Waves) -> Float[Tensor, "w w"]:
-    """The nearest matrix to `m` `[w, w]` that commutes with every shift, float64.
-
-    Frequencies differ, so nothing is left between two of them; within each pair, the nearest scaled rotation.
-    """
-    _square(m, len(waves.columns))
-    m = m.to(torch.float64)
-    kept = torch.zeros_like(m)
-    sine, cosine = torch.tensor(_pairs(waves)).unbind(1)
-    kept[sine, sine] = kept[cosine, cosine] = (m[sine, sine] + m[cosine, cosine]) / 2
-    kept[sine, cosine] = (m[sine, cosine] - m[cosine, sine]) / 2
-    kept[cosine, sine] = -kept[sine, cosine]
-    return kept
-
-
-@checked
-def commutant_share(m: Float[Tensor, "w w"], waves: Waves) -> float:
-    """The share of the squares of `m` `[w, w]` in its `commuting_part`: 1 where it commutes with every shift.
-
-    1 / w is expected of a random matrix: w of w^2 dimensions commute.
-    """
-    return float(commuting_part(m, waves).square().sum() / m.to(torch.float64).square().sum())
-
-
-@checked
 def section(
     encoding: Encoding,
     n: int = 256,
@@ -224,10 +107,10 @@ def section(
     # What has a last sine without its cosine, or a column of zeros, has no matrix that shifts it.
     clock = None if clock is None or len(clock.columns) != width or width % 2 else clock
     drawn = {kind: [projections(kind, width, seed, head_dim) for seed in seeds] for kind in get_args(Kind)}
+    several_x = [contents(1, n, width, seed)[0] for seed in seeds]
     shares, commuting, terms, pictures = {}, {}, {}, {}
     for kind, several in drawn.items():
-        contents = [_content(n, width, seed) for seed in seeds]
-        made = [four_terms(x, p, *pair) for x, pair in zip(contents, several)]
+        made = [four_terms(x, p, *pair) for x, pair in zip(several_x, several)]
         shares[kind] = [toeplitz_share(t.pp) for t in made]
         terms[kind] = [sum(column) / len(made) for column in zip(*(t.shares() for t in made))]
         commuting[kind] = None if clock is None else _mean(commutant_share(a.mT @ b, clock) for a, b in several)
@@ -315,37 +198,6 @@ def given(
         if waves is not None:
             found[-1] = (found[-1][0], commutant_share(m, waves))
     return found
-
-
-@functools.lru_cache(maxsize=16)
-def _orthogonal(width: int, seed: int) -> Tensor:
-    g = torch.Generator().manual_seed(seed)
-    q, r = torch.linalg.qr(torch.randn(width, width, generator=g, dtype=torch.float64))
-    return q * r.diagonal().sign()
-
-
-def _square(a: Tensor, size: int | None = None) -> None:
-    if a.dim() != 2 or a.shape[0] != a.shape[1] or not a.numel() or size not in (None, a.shape[0]):
-        raise OptionError(
-            "a square matrix is asked for", given=list(a.shape), allowed=f"[{size or 'n'}, {size or 'n'}]"
-        )
-
-
-def _pairs(waves: Waves) -> list[tuple[int, int]]:
-    """The columns of the sine and of the cosine of each frequency."""
-    at = {column: place for place, column in enumerate(waves.columns)}
-    pairs = [(at.get(("sin", m)), at.get(("cos", m))) for m in range(len(waves.frequencies))]
-    if not pairs or any(None in pair for pair in pairs):
-        raise OptionError(
-            "a shift turns the sine and the cosine of each frequency",
-            given=f"{len(waves.columns)} columns of {len(waves.frequencies)} frequencies",
-            do="choose sinusoidal positions of an even width",
-        )
-    return pairs
-
-
-def _content(n: int, width: int, seed: int) -> Tensor:
-    return torch.randn(n, width, generator=torch.Generator().manual_seed(10_000 + seed), dtype=torch.float64)
 
 
 def _mean(values) -> float:

@@ -1,88 +1,27 @@
 """What moving all positions by the same number of places changes: in RoPE's logits, and in a layer of any encoding."""
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from gnomon.analysis.forms import Waves, form, waves
+from gnomon.analysis.forms import form, waves
+from gnomon.analysis.rope_residual import SHIFTS, WAYS, residual
 from gnomon.analysis.section import Line, Lines, Section, Table
+from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line, name_of
 from gnomon.attention import Attention
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Property, Shape
-from gnomon.encodings import ENCODINGS, build
-from gnomon.errors import OptionError
+from gnomon.encodings import ENCODINGS
 from gnomon.masks import CAUSAL, Mask
 from gnomon.positions import FURTHEST, Positions
 
-SHIFTS = (1, 5, 100, 10**4, 10**6, 10**7)
-"""Places by which everything moves."""
-
 SHOWN = (5, 10**4, 10**6, 10**7)
-"""Those that a table has room for."""
-
-WAYS: dict[str, tuple[torch.dtype, torch.dtype]] = {
-    "float64": (torch.float64, torch.float64),
-    "float64, cast to float32": (torch.float64, torch.float32),
-    "float64, cast to bfloat16": (torch.float64, torch.bfloat16),
-    "float32": (torch.float32, torch.float32),
-    "float32, cast to bfloat16": (torch.float32, torch.bfloat16),
-    "bfloat16": (torch.bfloat16, torch.bfloat16),
-}
-"""How cos and sin come about: what frequencies, positions and angles are formed in, and what the tables are cast to.
-
-gnomon forms angles in float64. Libraries form them in float32 and cast the tables to the precision of the model; a
-model that has been cast as a whole forms them in its own.
-"""
+"""Shifts that a table has room for."""
 
 KEY, TITLE = "translation", "Shifts"
 QUESTION = "If every position moves by the same number of places, what changes: vectors, attention weights, output?"
-
-
-@checked
-def residual(
-    waves: Waves,
-    shifts: tuple[float, ...] = SHIFTS,
-    angle: torch.dtype = torch.float64,
-    table: torch.dtype = torch.float64,
-    n: int = 32,
-    seed: int = 0,
-) -> tuple[float, ...]:
-    """How far a shift moves RoPE's logits through rounding of its tables alone; one number for each of `shifts`.
-
-    max over pairs of |logit(p_i + s, p_j + s) - logit(p_i, p_j)|, over the root mean square of the logits. Queries
-    and keys are normal numbers, positions 0 .. n - 1; both are turned and multiplied in float64.
-
-    angle: dtype in which frequencies, positions and their products are rounded, and cosines taken.
-    table: dtype to which the cosines and sines are cast.
-    """
-    pairs = len(waves.frequencies)
-    if n < 1 or not pairs:
-        raise OptionError("a logit needs places and pairs that turn", given=f"{n} places, {pairs} pairs")
-    g = torch.Generator().manual_seed(seed)
-    q, k = (torch.view_as_complex(torch.randn(n, pairs, 2, generator=g, dtype=torch.float64)) for _ in range(2))
-    still = _turned(q, k, waves, 0.0, angle, table)
-    size = still.square().mean().sqrt()
-    return tuple(float((_turned(q, k, waves, s, angle, table) - still).abs().max() / size) for s in shifts)
-
-
-@checked
-def tables(
-    waves: Waves, places: Tensor, angle: torch.dtype = torch.float64, table: torch.dtype = torch.float64
-) -> tuple[Tensor, Tensor]:
-    """cos and sin `[n, pairs]` of w p at `places` `[n]`: formed in `angle`, cast to `table`."""
-    frequencies = torch.tensor(waves.frequencies, dtype=torch.float64)
-    angles = places.to(angle)[:, None] * frequencies.to(angle)
-    return angles.cos().to(table), angles.sin().to(table)
-
-
-def _turned(q: Tensor, k: Tensor, waves: Waves, shift: float, angle: torch.dtype, table: torch.dtype) -> Tensor:
-    """The logits `[n, n]` of q and k, complex `[n, pairs]`, turned at places shift, shift + 1, ..."""
-    cos, sin = tables(waves, shift + torch.arange(q.shape[0], dtype=torch.float64), angle, table)
-    turn = torch.complex(cos.to(torch.float64), sin.to(torch.float64))
-    return ((q * turn) @ (k * turn).conj().mT).real
 
 
 @dataclass(frozen=True)
@@ -245,70 +184,6 @@ PROOF = (
     " radian, fast pairs say nothing. A position that the dtype cannot hold (whole numbers beyond 2^24 in float32, 2^8"
     " in bfloat16) is lost before it is multiplied.",
 )
-
-
-@checked
-def around(
-    encoding: Encoding, mask: Mask = CAUSAL, seed: int = 0, backend: str = "auto", width: int | None = None
-) -> Attention:
-    """An untrained attention layer in float64 around a copy of the encoding, of the sizes that it was built for.
-
-    What it leaves open: `width`, 4 heads (or what divides the width) of width 16. Global random numbers stay as they
-    are.
-    """
-    given, heads, head_dim = encoding.width or width, encoding.heads, encoding.head_dim
-    if heads is None:
-        heads = given // head_dim if given and head_dim else next(h for h in (4, 3, 2, 1) if (given or 4) % h == 0)
-    width = given or heads * (head_dim or 16)
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.manual_seed(seed)
-        own = copy.deepcopy(encoding)
-        return Attention(width, heads, own, kv_heads=own.kv_heads, mask=mask, backend=backend).double().eval()
-
-
-@checked
-def drawn(kind: type[Encoding], shape: Shape, seed: int = 0, std: float = 0.3) -> Encoding:
-    """An encoding of default options, float64, every parameter drawn from N(0, std^2).
-
-    At their initial values many an encoding does too little to be seen, or nothing.
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        encoding = build(kind, shape).double()
-    g = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in encoding.parameters():
-            parameter.copy_(torch.randn(parameter.shape, generator=g, dtype=torch.float64) * std)
-    return encoding
-
-
-@checked
-def line(encoding: Encoding, n: int) -> Positions:
-    """The first n whole places of the encoding's domain from 0 on, or all if there are fewer, equal on each axis."""
-    domain = encoding.domain
-    first = max(domain.lowest, 0)
-    coords = first + torch.arange(int(min(n, domain.highest - first + 1)), dtype=torch.float64)
-    return Positions(coords[None, :, None].expand(-1, -1, domain.axes or 1).contiguous())
-
-
-@checked
-def name_of(encoding: Encoding) -> str:
-    """What gnomon calls the encoding; the name of the class for one that does not come with it."""
-    return next((name for name, kind in ENCODINGS.items() if type(encoding) is kind), type(encoding).__name__)
-
-
-@checked
-def contents(rows: int, n: int, width: int, seed: int = 0) -> Tensor:
-    """Content of unit variance, `[rows, n, w]` float64."""
-    g = torch.Generator().manual_seed(10_000 + seed)
-    return torch.randn(rows, n, width, generator=g, dtype=torch.float64)
-
-
-@checked
-def distance(changed: Tensor, before: Tensor) -> float:
-    """|changed - before| / |before|, in root squares; 0 where both are 0."""
-    size, apart = (float(t.detach().norm()) for t in (before, changed - before))
-    return apart / size if size else 0.0 if apart == 0 else float("inf")
 
 
 def _seen(layer: Attention, x: Tensor, pos: Positions) -> tuple[Tensor, Tensor, Tensor]:

@@ -10,10 +10,10 @@ def evidence() -> Numbers:
     """The theorem over the reals, where the document's step fails, and repeated rows by how numbers are formed."""
     import torch
 
+    from gnomon.analysis.duplicates import duplicates
     from gnomon.analysis.forms import waves
     from gnomon.analysis.stored import PRECISIONS, angles, dtype, holds, waved
     from gnomon.analysis.theorems import section
-    from gnomon.analysis.uniqueness import duplicates
     from gnomon.encodings.sinusoidal import Sinusoidal
 
     encoding = Sinusoidal(WIDTH)

@@ -10,10 +10,10 @@ def evidence() -> Numbers:
     """The theorem over the reals with the closest pairs of some dimensions, its failure below 0, and in floats."""
     import torch
 
+    from gnomon.analysis.duplicates import collisions
     from gnomon.analysis.forms import waves
     from gnomon.analysis.stored import PRECISIONS, angles, dtype, waved
     from gnomon.analysis.theorems import section
-    from gnomon.analysis.uniqueness import collisions
     from gnomon.encodings.sinusoidal import Sinusoidal
 
     encoding = Sinusoidal(WIDTH)

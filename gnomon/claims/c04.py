@@ -11,7 +11,8 @@ CLOSE = 1e-12
 def evidence() -> Numbers:
     """An exact pair, how often such pairs come, a search that always ends, and what the document's step misses."""
     from gnomon.analysis.forms import waves
-    from gnomon.analysis.theorem_two_dimensions import count_shared, match, shared_values, worst_nearest
+    from gnomon.analysis.near_values import match, worst_nearest
+    from gnomon.analysis.theorem_two_dimensions import count_shared, shared_values
     from gnomon.encodings.sinusoidal import Sinusoidal
 
     found = waves(Sinusoidal(WIDTH))

@@ -13,8 +13,8 @@ FAR = 1_000_000
 def evidence() -> Numbers:
     """For each width: the first lag after which the product rises, the share of lags at which it does, and the most
     that it comes back to in the last decade of lags, as a share of its value at lag 0."""
+    from gnomon.analysis.cosine_sums import returns, rising
     from gnomon.analysis.forms import waves
-    from gnomon.analysis.kernel import returns, rising
     from gnomon.encodings.sinusoidal import Sinusoidal
 
     rows, far = [], []

@@ -13,8 +13,10 @@ def evidence() -> Numbers:
     import torch
 
     from gnomon.analysis.forms import vectors, waves
-    from gnomon.analysis.terms import expected_share, four_terms, projections, toeplitz_share
-    from gnomon.analysis.translation import residual
+    from gnomon.analysis.projections import projections
+    from gnomon.analysis.rope_residual import residual
+    from gnomon.analysis.terms import four_terms
+    from gnomon.analysis.toeplitz import expected_share, toeplitz_share
     from gnomon.encodings.rope import Rope
     from gnomon.encodings.sinusoidal import Sinusoidal
 

@@ -10,7 +10,8 @@ def evidence() -> Numbers:
     """The error of the nearest fit to each kernel, and past the lags of the fit, for sinusoidal and ALiBi alone."""
     import torch
 
-    from gnomon.analysis.fit import fit, targets
+    from gnomon.analysis.fit import targets
+    from gnomon.analysis.least_squares import fit
     from gnomon.encodings.alibi import Alibi
     from gnomon.encodings.sinusoidal import Sinusoidal
 

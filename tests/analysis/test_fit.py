@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from gnomon.analysis import fit
+from gnomon.analysis import families, fit, least_squares
 from gnomon.analysis.forms import biases
 from gnomon.encoding import Property, Shape
 from gnomon.encodings import ENCODINGS, create
@@ -37,7 +37,7 @@ def test_targets_at_a_few_lags():
 
 def test_t5_has_the_means_of_its_buckets():
     encoding, aim = create("t5", SHAPE, buckets=8, max_distance=20), noise()
-    found = fit.fit(encoding, aim)
+    found = least_squares.fit(encoding, aim)
     with torch.no_grad():
         encoding.weight.copy_(torch.arange(8.0)[:, None].expand(-1, 4))
     bucket = biases(encoding, lags(), 4)[0]
@@ -50,26 +50,26 @@ def test_t5_has_the_means_of_its_buckets():
 def test_a_family_of_waves_contains_its_waves_and_continues_them():
     w = 10000.0 ** -(torch.arange(8) / 8).double()
     whole = 3 * (w[1] * lags(400)).cos() - 2 * (w[2] * lags(400)).sin() + 5
-    found = fit.fit(Rope(16), whole[:N], whole[N:])
+    found = least_squares.fit(Rope(16), whole[:N], whole[N:])
     assert found.error < 1e-6 and found.beyond < 0.1
     # Another base has other waves.
-    assert fit.fit(Rope(16, theta=50.0), whole[:N]).error > 0.01
-    assert fit.fit(create("alibi", SHAPE), whole[:N]).error > 0.5
+    assert least_squares.fit(Rope(16, theta=50.0), whole[:N]).error > 0.01
+    assert least_squares.fit(create("alibi", SHAPE), whole[:N]).error > 0.5
 
 
 def test_waves_are_fitted_as_plain_least_squares_does():
     """Few waves, far apart: the normal equations solve them as well."""
     encoding, aim = Sinusoidal(6, base=100.0), noise()
-    columns = fit.basis(encoding, lags())
+    columns = families.basis(encoding, lags())
     plain = columns @ torch.linalg.solve(columns.T @ columns, columns.T @ aim)
-    found = fit.fit(encoding, aim)
+    found = least_squares.fit(encoding, aim)
     assert (found.values - plain).abs().max() < 1e-9
     left = (aim - plain).square().mean().sqrt() / aim.std(correction=0)
     assert found.error == pytest.approx(left.item()) and found.free == 7
 
 
 def test_a_sine_without_its_cosine_is_no_function_of_the_distance():
-    odd = fit.basis(Sinusoidal(7), lags())
+    odd = families.basis(Sinusoidal(7), lags())
     assert odd.shape == (N, 7)
     w = 10000.0 ** (-2 * lags(3) / 7)
     expected = torch.cat([(lags()[:, None] * w).cos(), (lags()[:, None] * w).sin()], dim=1)
@@ -78,9 +78,9 @@ def test_a_sine_without_its_cosine_is_no_function_of_the_distance():
 
 def test_a_sinusoid_and_transformer_xl_have_the_same_waves():
     aim = noise()
-    one, other = fit.fit(Sinusoidal(64), aim), fit.fit(create("transformer_xl", SHAPE), aim)
+    one, other = least_squares.fit(Sinusoidal(64), aim), least_squares.fit(create("transformer_xl", SHAPE), aim)
     assert (one.values - other.values).abs().max() < 1e-6
-    clamped = fit.fit(create("transformer_xl", SHAPE, clamp_len=10.0), aim)
+    clamped = least_squares.fit(create("transformer_xl", SHAPE, clamp_len=10.0), aim)
     assert (clamped.values[10:] - clamped.values[10]).abs().max() < 1e-9
 
 
@@ -89,17 +89,17 @@ def test_xpos_has_the_faded_waves_of_its_definition():
     q, k = noise(16), noise(32)[16:]
     pos = Positions(lags()[None, :, None])
     made = encoding.score(q.expand(1, 1, N, 16), k.expand(1, 1, 1, 16), pos, sequence(1))[0, 0, :, 0]
-    assert fit.fit(encoding, made).error < 1e-5
+    assert least_squares.fit(encoding, made).error < 1e-5
 
 
 def test_alibi_has_its_slopes_and_no_other():
     encoding = create("alibi", SHAPE)
-    exact = fit.fit(encoding, 3 - lags() / 16, 3 - lags(300)[N:] / 16)
+    exact = least_squares.fit(encoding, 3 - lags() / 16, 3 - lags(300)[N:] / 16)
     assert exact.error < 1e-12 and exact.beyond < 1e-12
-    other = fit.fit(encoding, -lags() / 12)
+    other = least_squares.fit(encoding, -lags() / 12)
     errors = [((m - 1 / 12) * lags()).std(correction=0) / (lags() / 12).std(correction=0) for m in encoding.slopes]
     assert other.error == pytest.approx(min(errors).item())
-    assert fit.fit(encoding, lags() / 16).error > 1
+    assert least_squares.fit(encoding, lags() / 16).error > 1
 
 
 @pytest.mark.parametrize("kind", ["log", "power"])
@@ -108,9 +108,9 @@ def test_kerples_numbers_are_found_and_no_others_are_better(kind):
     a, p = 0.7, 1.3
     made = -p * torch.log1p(a * k) if kind == "log" else -a * k**p
     encoding = Kerple(2, kernel=kind)
-    assert fit.fit(encoding, made + 4).error < 1e-4
+    assert least_squares.fit(encoding, made + 4).error < 1e-4
     aim = fit.targets(k, N)["window"]
-    found = fit.fit(encoding, aim).error
+    found = least_squares.fit(encoding, aim).error
     best = math.inf
     for inner in torch.logspace(-2, 4 if kind == "log" else math.log10(2), 60).tolist():
         shape = torch.log1p(inner * k) if kind == "log" else k**inner
@@ -120,39 +120,39 @@ def test_kerples_numbers_are_found_and_no_others_are_better(kind):
 
 
 def test_kerple_does_not_rise():
-    found = fit.fit(Kerple(2), lags() / 10)
+    found = least_squares.fit(Kerple(2), lags() / 10)
     assert (found.values.diff() <= 0).all() and found.error > 1
 
 
 def test_a_table_is_exact_within_and_says_nothing_beyond():
     aim = noise(200)
-    learned = fit.fit(create("learned", SHAPE, max_positions=200), aim[:60], aim[60:])
+    learned = least_squares.fit(create("learned", SHAPE, max_positions=200), aim[:60], aim[60:])
     assert learned.error < 1e-12 and learned.beyond is None and learned.values[60:].isnan().all()
-    clipped = fit.fit(create("relative_bias", SHAPE, clip=20), aim[:60], aim[60:])
+    clipped = least_squares.fit(create("relative_bias", SHAPE, clip=20), aim[:60], aim[60:])
     assert (clipped.values[:20] - aim[:20]).abs().max() < 1e-12
     assert (clipped.values[20:] - aim[20:60].mean()).abs().max() < 1e-12
-    shaw = fit.fit(create("shaw", SHAPE, clip=20), aim[:60], aim[60:])
+    shaw = least_squares.fit(create("shaw", SHAPE, clip=20), aim[:60], aim[60:])
     assert (shaw.values - clipped.values).abs().max() < 1e-12
     with pytest.raises(OptionError, match="up to 64"):
-        fit.fit(create("learned", SHAPE, max_positions=200), aim)
+        least_squares.fit(create("learned", SHAPE, max_positions=200), aim)
     with pytest.raises(OptionError, match="up to 50"):
-        fit.fit(create("learned", SHAPE, max_positions=50), aim[:60])
+        least_squares.fit(create("learned", SHAPE, max_positions=50), aim[:60])
 
 
 def test_deberta_merges_what_its_rows_merge():
     aim = noise(60)
-    found = fit.fit(create("deberta", SHAPE, span=20), aim)
+    found = least_squares.fit(create("deberta", SHAPE, span=20), aim)
     assert (found.values[:19] - aim[:19]).abs().max() < 1e-12
     assert (found.values[19:] - aim[19:].mean()).abs().max() < 1e-12
 
 
 def test_a_constant_is_free_and_an_error_of_one_is_a_constants():
     aim = noise()
-    assert fit.fit(create("none", SHAPE), aim).error == pytest.approx(1)
+    assert least_squares.fit(create("none", SHAPE), aim).error == pytest.approx(1)
     for name in ("t5", "rope", "kerple", "sandwich", "alibi"):
         torch.manual_seed(0)
         encoding = create(name, SHAPE)
-        one, moved = fit.fit(encoding, aim), fit.fit(encoding, aim + 100)
+        one, moved = least_squares.fit(encoding, aim), least_squares.fit(encoding, aim + 100)
         assert moved.error == pytest.approx(one.error, abs=1e-6)
         assert (moved.values - one.values - 100).abs().max() < 1e-3
 
@@ -161,12 +161,12 @@ def test_every_encoding_is_fitted_or_says_why_not():
     for name in ENCODINGS:
         encoding = create(name, SHAPE)
         found = fit.section(encoding, length=65) if name != "learned" else fit.section(encoding, length=70)
-        fitted = name in fit.FITTED and name not in ("none", "learned")
+        fitted = name in families.FITTED and name not in ("none", "learned")
         assert found.applies == fitted and len(found.answer) > 20
         if not fitted and name not in ("none", "learned"):
-            assert fit.family(encoding) is None
+            assert families.family(encoding) is None
             with pytest.raises(OptionError):
-                fit.basis(encoding, lags())
+                families.basis(encoding, lags())
 
 
 def test_what_depends_on_content_or_length_is_refused():
@@ -177,7 +177,7 @@ def test_what_depends_on_content_or_length_is_refused():
     with pytest.raises(OptionError):
         fit.section(Rope(16), length=64)
     with pytest.raises(OptionError):
-        fit.fit(Rope(16), noise(1))
+        least_squares.fit(Rope(16), noise(1))
 
 
 def test_the_section_compares_and_repeats_itself():

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from gnomon.analysis import grids
+from gnomon.analysis.nearness import euclidean, nearness, ranks, spearman
 from gnomon.encoding import Shape
 from gnomon.encodings import create
 from gnomon.encodings.alibi import Alibi
@@ -20,16 +21,16 @@ SHAPE = Shape(width=48, heads=6, head_dim=8)
 
 def test_ranks_and_their_correlation_by_hand():
     values = torch.tensor([3.0, 1.0, 4.0, 1.0, 5.0]).double()
-    assert grids.ranks(values).tolist() == [3, 1.5, 4, 1.5, 5]
+    assert ranks(values).tolist() == [3, 1.5, 4, 1.5, 5]
     other = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0]).double()
     # Ranks less their means: (0, -1.5, 1, -1.5, 2) and (-2, -1, 0, 1, 2): 4 over sqrt(9.5 * 10).
-    assert grids.spearman(values, other) == pytest.approx(4 / math.sqrt(95))
-    assert grids.spearman(other, other.exp()) == pytest.approx(1) and grids.spearman(other, -other) == pytest.approx(-1)
-    assert grids.spearman(other, torch.ones(5).double()) == 0
+    assert spearman(values, other) == pytest.approx(4 / math.sqrt(95))
+    assert spearman(other, other.exp()) == pytest.approx(1) and spearman(other, -other) == pytest.approx(-1)
+    assert spearman(other, torch.ones(5).double()) == 0
 
 
 def test_euclidean_distances():
-    found = grids.euclidean(2, 3)
+    found = euclidean(2, 3)
     assert found[0, 5].item() == pytest.approx(math.sqrt(5)) and found[1, 2] == 1 and found[0, 3] == 1
     assert torch.equal(found, found.T)
 
@@ -37,25 +38,25 @@ def test_euclidean_distances():
 def test_patch_numbers_put_the_lower_neighbour_a_row_away():
     """The document's picture: right is 1, below is W."""
     number = torch.arange(20).double()
-    found = grids.nearness((number[:, None] - number).abs(), 4, 5)
+    found = nearness((number[:, None] - number).abs(), 4, 5)
     assert (found.right, found.below, found.seam) == (1, 5, 1)
     # By number the 8 nearest of a patch inside are 4 before and 4 after it: of its neighbours left and right, and at
     # W = 5 the two at W - 1; 4 of 8.
     assert found.found == pytest.approx(0.5)
     wide = torch.arange(40).double()
-    assert grids.nearness((wide[:, None] - wide).abs(), 4, 10).found == pytest.approx(0.25)
+    assert nearness((wide[:, None] - wide).abs(), 4, 10).found == pytest.approx(0.25)
 
 
 def test_the_picture_itself_agrees_with_itself():
-    found = grids.nearness(grids.euclidean(5, 4), 5, 4)
+    found = nearness(euclidean(5, 4), 5, 4)
     assert found.correlation == pytest.approx(1) and found.found == 1 and found.below == found.right == 1
 
 
 def test_equally_near_patches_are_taken_as_chance_would():
     n = 5
     flat = 1 - torch.eye(n * n).double()
-    assert grids.nearness(flat, n, n).found == pytest.approx(8 / 24)
-    assert grids.nearness(grids.euclidean(2, 9), 2, 9).found is None
+    assert nearness(flat, n, n).found == pytest.approx(8 / 24)
+    assert nearness(euclidean(2, 9), 2, 9).found is None
 
 
 @pytest.mark.parametrize("axes", [1, 2])
@@ -84,7 +85,7 @@ def test_distances_of_sinusoids_and_rotations_are_those_of_pairs(axes):
 
 def test_alibi_is_euclidean_on_two_axes():
     found = grids.distances(Alibi(6), 4, 5)
-    assert (found / Alibi(6).slopes[0] - grids.euclidean(4, 5)).abs().max() < 1e-12
+    assert (found / Alibi(6).slopes[0] - euclidean(4, 5)).abs().max() < 1e-12
     section = grids.section(Alibi(6), 6, 7)
     assert section.numbers["plane_correlation"] == pytest.approx(1) and section.numbers["plane_neighbours"] == 1
     assert section.numbers["line_below_over_right"] == pytest.approx(7)
@@ -148,6 +149,6 @@ def test_what_cannot_be_compared_is_refused():
     with pytest.raises(OptionError):
         grids.section(Sinusoidal(8), 2, 5)
     with pytest.raises(OptionError):
-        grids.nearness(torch.zeros(4, 4).double(), 2, 3)
+        nearness(torch.zeros(4, 4).double(), 2, 3)
     with pytest.raises(OptionError):
-        grids.spearman(torch.zeros(3).double(), torch.zeros(4).double())
+        spearman(torch.zeros(3).double(), torch.zeros(4).double())

@@ -7,7 +7,7 @@ import mpmath
 import pytest
 import torch
 
-from gnomon.analysis import certified, kernel
+from gnomon.analysis import certified, cosine_sums, distance_kernel, kernel
 from gnomon.analysis.forms import vectors, waves
 from gnomon.encoding import Shape
 from gnomon.encodings import create
@@ -27,7 +27,7 @@ def lags(n: int) -> torch.Tensor:
 @pytest.mark.parametrize(("width", "first"), [(512, 43), (128, 11), (64, 5), (32, 4)])
 def test_the_first_rise_of_known_widths(width, first):
     found = waves(Sinusoidal(width))
-    rises = kernel.rising(found, 8192)
+    rises = cosine_sums.rising(found, 8192)
     assert rises.first == first and not rises.undecided and 0.45 < rises.share < 0.55
     # By balls alone, without a word of float64.
     for k in range(first + 1):
@@ -44,15 +44,17 @@ def test_every_step_agrees_with_mpmath():
     with mpmath.workdps(40):
         w = [mpmath.mpf(10000) ** (-mpmath.mpf(m) / 5) for m in range(5)]
         exact = [mpmath.fsum(mpmath.cos(k * one) for one in w) for k in range(n)]
-    assert kernel.rising(found, n).rises.tolist() == [b > a for a, b in zip(exact, exact[1:])]
-    assert kernel.kernel(Sinusoidal(10), lags(n))[0].tolist() == pytest.approx([float(x) for x in exact], abs=1e-12)
+    assert cosine_sums.rising(found, n).rises.tolist() == [b > a for a, b in zip(exact, exact[1:])]
+    assert distance_kernel.kernel(Sinusoidal(10), lags(n))[0].tolist() == pytest.approx(
+        [float(x) for x in exact], abs=1e-12
+    )
 
 
 def test_steps_that_float64_cannot_decide_are_decided_by_balls(monkeypatch):
     found = waves(Sinusoidal(8))
-    plain = kernel.rising(found, 200)
-    monkeypatch.setattr(kernel, "_errors", lambda found, lags: torch.full_like(lags, 1e9))
-    assert torch.equal(kernel.rising(found, 200).rises, plain.rises)
+    plain = cosine_sums.rising(found, 200)
+    monkeypatch.setattr(cosine_sums, "_errors", lambda found, lags: torch.full_like(lags, 1e9))
+    assert torch.equal(cosine_sums.rising(found, 200).rises, plain.rises)
 
 
 def test_the_bound_of_rounding_holds_what_float64_gets_wrong():
@@ -64,18 +66,18 @@ def test_the_bound_of_rounding_holds_what_float64_gets_wrong():
                 mpmath.fsum(mpmath.cos(int(k) * mpmath.mpf(10000) ** (-mpmath.mpf(m) / 8)) for m in range(8))
                 - mpmath.mpf(value)
             )
-            for k, value in zip(far.tolist(), kernel.kernel(Sinusoidal(16), far)[0].tolist())
+            for k, value in zip(far.tolist(), distance_kernel.kernel(Sinusoidal(16), far)[0].tolist())
         ]
-    bounds = kernel._errors(found, far.double()).tolist()
+    bounds = cosine_sums._errors(found, far.double()).tolist()
     assert all(abs(wrong) <= bound for wrong, bound in zip(exact, bounds)) and bounds[-1] < 1e-5
 
 
 def test_no_first_rise_is_claimed_after_a_step_that_is_undecided(monkeypatch):
-    still = kernel.rising(replace(waves(Sinusoidal(4)), exponents=None, frequencies=(0.0, 0.0)), 4)
+    still = cosine_sums.rising(replace(waves(Sinusoidal(4)), exponents=None, frequencies=(0.0, 0.0)), 4)
     assert still.first is None and still.share == 0
     monkeypatch.setattr(certified, "decided", lambda statement: None)
-    monkeypatch.setattr(kernel, "_errors", lambda found, lags: torch.where(lags < 2, 1e9, 1e-9))
-    found = kernel.rising(waves(Sinusoidal(64)), 100)
+    monkeypatch.setattr(cosine_sums, "_errors", lambda found, lags: torch.where(lags < 2, 1e9, 1e-9))
+    found = cosine_sums.rising(waves(Sinusoidal(64)), 100)
     assert found.undecided == (0, 1, 2)[: len(found.undecided)] and found.undecided
     assert found.share > 0.2 and found.first is None
 
@@ -83,7 +85,7 @@ def test_no_first_rise_is_claimed_after_a_step_that_is_undecided(monkeypatch):
 @pytest.mark.parametrize("options", [{}, {"convention": "tensor2tensor"}, {"base": 100.0}])
 def test_whole_pairs_give_the_product_of_vectors_at_every_place(options):
     encoding = Sinusoidal(12, **options)
-    found = kernel.kernel(encoding, lags(50))[0]
+    found = distance_kernel.kernel(encoding, lags(50))[0]
     for p in (0, 3, 777):
         table = vectors(encoding, p + lags(50))
         assert (table @ table[0] - found).abs().max() < 1e-11
@@ -93,7 +95,7 @@ def test_an_odd_width_depends_on_the_place_by_at_most_a_half():
     encoding = Sinusoidal(7, base=100.0)
     table = vectors(encoding, lags(20000))
     products = (table[:-30] * table[30:]).sum(1)
-    found = kernel.kernel(encoding, torch.tensor([30.0]))[0, 0]
+    found = distance_kernel.kernel(encoding, torch.tensor([30.0]))[0, 0]
     assert 0.45 < (products - found).abs().max() <= 0.5
     assert products.mean() == pytest.approx(found.item(), abs=0.01)
     assert "odd" in kernel.section(encoding, 100).answer
@@ -101,8 +103,8 @@ def test_an_odd_width_depends_on_the_place_by_at_most_a_half():
 
 def test_returns_are_those_of_all_lags():
     found = waves(Sinusoidal(6))
-    values = kernel.kernel(Sinusoidal(6), lags(25001))[0] / 3
-    back = kernel.returns(found, 25000)
+    values = distance_kernel.kernel(Sinusoidal(6), lags(25001))[0] / 3
+    back = cosine_sums.returns(found, 25000)
     assert [(r.begin, r.end) for r in back] == [(1, 9), (10, 99), (100, 999), (1000, 9999), (10000, 25000)]
     for r in back:
         part = values[r.begin : r.end + 1]
@@ -114,13 +116,13 @@ def test_returns_are_those_of_all_lags():
 
 def test_few_waves_come_back_near():
     """22 / 7 is nearly pi: after 44 steps the wave of frequency 1 has turned 7 times, but for 0.018."""
-    back = kernel.returns(waves(Sinusoidal(2)), 99)
+    back = cosine_sums.returns(waves(Sinusoidal(2)), 99)
     assert back[1].at == 44 and back[1].largest == pytest.approx(math.cos(44))
 
 
 def test_the_envelope_is_the_largest_from_there_on():
     values = torch.tensor([5.0, 1.0, 3.0, 2.0]).double()
-    assert kernel.envelope(values).tolist() == [5, 3, 3, 2]
+    assert distance_kernel.envelope(values).tolist() == [5, 3, 3, 2]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +133,7 @@ def test_ropes_kernel_is_the_mean_logit_of_equal_queries_and_keys(options):
     q = torch.randn(20000, 1, 1, 8, generator=generator, dtype=torch.float64)
     q = q / q.norm(dim=-1, keepdim=True)
     other = q[torch.randperm(20000, generator=generator)]
-    found = kernel.kernel(encoding, torch.tensor([0.0, 3.0, 40.0]))[0]
+    found = distance_kernel.kernel(encoding, torch.tensor([0.0, 3.0, 40.0]))[0]
     for k, expected in zip((0, 3, 40), found.tolist()):
         logits = encoding.score(q, q, sequence(1, k), sequence(1)) / encoding.scale(8)
         assert logits.mean().item() == pytest.approx(expected, abs=0.02)
@@ -142,17 +144,19 @@ def test_ropes_kernel_is_the_mean_logit_of_equal_queries_and_keys(options):
 def test_kernels_by_the_definition_agree_with_waves():
     n = lags(40)
     mixed = create("rope_mixed", SHAPE, theta=100.0)
-    assert (kernel.kernel(mixed, n) - kernel.kernel(Rope(8, theta=100.0), n)).abs().max() < 1e-6
-    slow = kernel.kernel(XPos(8, scale_base=1e4), n)[0]
-    assert (slow - kernel.kernel(Rope(8), n)[0]).abs().max() < 0.01
-    assert (kernel.kernel(XPos(8, scale_base=50.0), n)[0] - kernel.kernel(Rope(8), n)[0]).abs().max() > 0.1
+    assert (distance_kernel.kernel(mixed, n) - distance_kernel.kernel(Rope(8, theta=100.0), n)).abs().max() < 1e-6
+    slow = distance_kernel.kernel(XPos(8, scale_base=1e4), n)[0]
+    assert (slow - distance_kernel.kernel(Rope(8), n)[0]).abs().max() < 0.01
+    assert (
+        distance_kernel.kernel(XPos(8, scale_base=50.0), n)[0] - distance_kernel.kernel(Rope(8), n)[0]
+    ).abs().max() > 0.1
 
 
 def test_ropes_bound_by_hand():
     w = torch.tensor([1.0, 0.5]).double()
     k = 3.0
     expected = (1 + abs(complex(math.cos(k) + math.cos(k / 2), math.sin(k) + math.sin(k / 2)))) / 2
-    assert kernel.decay_bound(w, torch.tensor([k]).double()).item() == pytest.approx(expected)
+    assert cosine_sums.decay_bound(w, torch.tensor([k]).double()).item() == pytest.approx(expected)
 
 
 def test_biases_rise_or_not():
@@ -172,13 +176,13 @@ def test_biases_rise_or_not():
 
 def test_a_gram_by_hand_and_of_a_table_that_is_given():
     table = torch.randn(9, 4, generator=torch.Generator().manual_seed(1)).double()
-    mean, spread = kernel.gram(table)
+    mean, spread = distance_kernel.gram(table)
     for k in range(9):
         products = torch.stack([table[p] @ table[p + k] for p in range(9 - k)])
         assert mean[k].item() == pytest.approx(products.mean().item())
         assert spread[k].item() == pytest.approx(products.std(correction=0).item(), abs=1e-12)
-    mean, spread = kernel.gram(vectors(Sinusoidal(8), lags(64)))
-    assert (mean - kernel.kernel(Sinusoidal(8), lags(64))[0]).abs().max() < 1e-12 and spread.max() < 1e-6
+    mean, spread = distance_kernel.gram(vectors(Sinusoidal(8), lags(64)))
+    assert (mean - distance_kernel.kernel(Sinusoidal(8), lags(64))[0]).abs().max() < 1e-12 and spread.max() < 1e-6
 
 
 def test_a_table_applies_only_where_it_is_given():
@@ -209,13 +213,13 @@ def test_several_axes_have_no_one_distance(name, options):
     encoding = create(name, SHAPE, **options)
     assert "grids" in kernel.section(encoding, 100).answer
     with pytest.raises(OptionError):
-        kernel.kernel(encoding, lags(3))
+        distance_kernel.kernel(encoding, lags(3))
 
 
 def test_no_lags_are_refused():
     with pytest.raises(OptionError):
         kernel.section(Sinusoidal(8), 1)
     with pytest.raises(OptionError):
-        kernel.rising(waves(Sinusoidal(8)), 1)
+        cosine_sums.rising(waves(Sinusoidal(8)), 1)
     with pytest.raises(OptionError):
-        kernel.returns(waves(Sinusoidal(8)), 0)
+        cosine_sums.returns(waves(Sinusoidal(8)), 0)

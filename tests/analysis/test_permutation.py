@@ -9,16 +9,8 @@ import torch
 from flint import arb, fmpq
 
 from gnomon.analysis.certified import precision
-from gnomon.analysis.permutation import (
-    attention,
-    causal_depths,
-    certified,
-    changed,
-    every,
-    exactly,
-    section,
-    without_positions,
-)
+from gnomon.analysis.exact_attention import attention, certified, exactly
+from gnomon.analysis.permutation import causal_depths, changed, every, section, without_positions
 from gnomon.attention import attend
 from gnomon.encoding import Shape
 from gnomon.encodings import ENCODINGS, create
@@ -75,7 +67,7 @@ def test_neither_takes_a_causal_mask_for_none(monkeypatch: pytest.MonkeyPatch):
     def masked(*given: object, causal: bool = True, **options: object) -> list:
         return attention(*given, causal=True, **options)
 
-    monkeypatch.setattr("gnomon.analysis.permutation.attention", masked)
+    monkeypatch.setattr("gnomon.analysis.exact_attention.attention", masked)
     found = exactly(3)
     assert found.equivariant == 1 and found.pooled < found.tried
     assert certified(64).difference > 1e-3 > 1e-10 > certified(64).last

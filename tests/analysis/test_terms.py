@@ -6,20 +6,10 @@ import pytest
 import torch
 
 from gnomon.analysis.forms import vectors, waves
-from gnomon.analysis.terms import (
-    commutant_share,
-    commuting_part,
-    expected_share,
-    four_terms,
-    given,
-    nearest_toeplitz,
-    orthogonal,
-    projections,
-    section,
-    shift_commutator,
-    shift_matrix,
-    toeplitz_share,
-)
+from gnomon.analysis.projections import orthogonal, projections
+from gnomon.analysis.shift_commutant import commutant_share, commuting_part, shift_commutator, shift_matrix
+from gnomon.analysis.terms import four_terms, given, section
+from gnomon.analysis.toeplitz import expected_share, nearest_toeplitz, toeplitz_share
 from gnomon.encoding import Shape
 from gnomon.encodings import create
 from gnomon.encodings.sinusoidal import Sinusoidal

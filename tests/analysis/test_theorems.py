@@ -8,20 +8,14 @@ import mpmath
 import pytest
 import torch
 
-from gnomon.analysis import theorem_two_dimensions as two
 from gnomon.analysis.certified import precision
 from gnomon.analysis.columns import value
 from gnomon.analysis.forms import Waves, vectors, waves
+from gnomon.analysis.near_values import Match, match, nearest_integer, worst_nearest
 from gnomon.analysis.ratios import classes, count_rational, power, rational_pairs, root
+from gnomon.analysis.repeats import difference, period, places, repeat
 from gnomon.analysis.theorem_one_dimension import closest_pair, mirror
-from gnomon.analysis.theorem_two_dimensions import (
-    count_shared,
-    match,
-    nearest_integer,
-    shared_values,
-    worst_nearest,
-)
-from gnomon.analysis.theorem_vectors import difference, period, places, repeat
+from gnomon.analysis.theorem_two_dimensions import Shared, count_shared, shared_values
 from gnomon.analysis.theorems import section
 from gnomon.analysis.turns import first_between, nearest_turn
 from gnomon.encodings.alibi import Alibi
@@ -218,7 +212,7 @@ def test_shared_values_are_all_that_a_scan_finds(width: int, base: float):
 
 
 def test_a_base_beside_shares_nothing():
-    assert shared_values(sinusoidal(512))[0] == two.Shared(0, 128, 1, 10)
+    assert shared_values(sinusoidal(512))[0] == Shared(0, 128, 1, 10)
     assert len(shared_values(sinusoidal(512))) == 768
     assert shared_values(sinusoidal(512, 10001.0)) == ()
     assert section(Sinusoidal(512), "theorem3").numbers["holds_exactly"]
@@ -245,7 +239,7 @@ def test_a_match_of_many_digits_is_within_eps():
     found = match(given, 0, 1, 2, 1e-25)
     with mpmath.workdps(80):
         assert 0 < abs(at(given, 2, found.position) - at(given, 0, 1)) < 1e-25
-    assert match(given, 0, 1, 128, 1e-40) == two.Match(10, match(given, 0, 1, 128, 1e-40).error)
+    assert match(given, 0, 1, 128, 1e-40) == Match(10, match(given, 0, 1, 128, 1e-40).error)
     with pytest.raises(OptionError, match="near"):
         match(given, 0, 1, 2, 0.0)
 

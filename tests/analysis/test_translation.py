@@ -7,20 +7,9 @@ import pytest
 import torch
 
 from gnomon.analysis.forms import waves
-from gnomon.analysis.translation import (
-    SHIFTS,
-    around,
-    contents,
-    distance,
-    drawn,
-    every,
-    line,
-    name_of,
-    residual,
-    section,
-    shifted,
-    tables,
-)
+from gnomon.analysis.rope_residual import SHIFTS, residual, tables
+from gnomon.analysis.translation import every, section, shifted
+from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line, name_of
 from gnomon.attention import attend
 from gnomon.encoding import Shape
 from gnomon.encodings import ENCODINGS, create

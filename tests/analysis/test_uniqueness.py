@@ -3,9 +3,11 @@
 import pytest
 import torch
 
+from gnomon.analysis.duplicates import collisions, duplicates, nearest
 from gnomon.analysis.forms import waves
+from gnomon.analysis.rounded_rows import kept, lag_distances
 from gnomon.analysis.stored import PRECISIONS, angles, dtype, exact, unit, waved
-from gnomon.analysis.uniqueness import collisions, duplicates, kept, lag_distances, nearest, section
+from gnomon.analysis.uniqueness import section
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.learned import Learned
 from gnomon.encodings.rope import Rope
@@ -134,7 +136,7 @@ def test_a_short_width_has_an_alias_that_is_nearer_than_the_neighbour():
 
 
 def test_float16_ends_and_says_so():
-    of = section(Sinusoidal(16), 66000)
+    of = section(Sinusoidal(4), 66000)
     assert of.numbers["cannot_hold"] == ["float16"] and "cannot hold" in of.tables[0].rows[2]
     with pytest.raises(OptionError, match="no number as large"):
         kept(waves(Sinusoidal(2)), 70000, "float16", "float16")

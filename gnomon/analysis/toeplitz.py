@@ -1,0 +1,56 @@
+"""Toeplitz matrices: how much of a matrix of pairs is a function of the distance i - j, found and expected."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gnomon.checked import checked
+from gnomon.errors import OptionError
+
+
+@checked
+def nearest_toeplitz(a: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+    """The function of i - j that is nearest to `a` `[n, n]` in squares, float64: each diagonal has its mean."""
+    check_square(a)
+    n, a = a.shape[0], a.to(torch.float64)
+    diagonal = (torch.arange(n)[:, None] - torch.arange(n) + n - 1).flatten()
+    sums = torch.zeros(2 * n - 1, dtype=torch.float64).index_add(0, diagonal, a.flatten())
+    return (sums / torch.bincount(diagonal))[diagonal].reshape(n, n)
+
+
+@checked
+def toeplitz_share(a: Float[Tensor, "n n"]) -> float:
+    """The share of the variance of `a` `[n, n]`, over all its pairs, that the best function of i - j explains: 0 to 1.
+
+    1 - |A - T|^2 / |A - mean|^2, where T is `nearest_toeplitz(a)` and |.|^2 sums squares. T is an orthogonal
+    projection that keeps the mean, so this is |T - mean|^2 / |A - mean|^2 as well. 1 for a constant.
+    """
+    a = a.to(torch.float64)
+    rest, whole = (a - nearest_toeplitz(a)).square().sum(), (a - a.mean()).square().sum()
+    return float(1 - rest / whole) if whole else 1.0
+
+
+@checked
+def expected_share(p: Float[Tensor, "n w"]) -> float:
+    """What `toeplitz_share(p M p^T)` of a random M is about: E |T - mean|^2 / E |A - mean|^2, p `[n, w]`.
+
+    For any M whose entries have mean 0, one variance, and no correlation: normal numbers, the product of two normal
+    matrices, a random orthogonal matrix, the product of two. With G = p p^T and L_k the length of diagonal k, the
+    first is `sum_k sum_{i i'} G_ii' G_{i-k, i'-k} / L_k`, the second `(sum_i G_ii)^2`, each less
+    `(sum_ij G_ij)^2 / n^2` for the mean. For sinusoidal positions it falls to 1 / w as n grows.
+    """
+    p = p.to(torch.float64)
+    gram, n = p @ p.mT, p.shape[0]
+    mean = gram.sum() ** 2 / n**2
+    along = [(gram[k:, k:] * gram[: n - k, : n - k]).sum() / (n - k) for k in range(n)]
+    whole = gram.trace() ** 2 - mean
+    return float((2 * sum(along) - along[0] - mean) / whole) if whole else 1.0
+
+
+@checked
+def check_square(a: Tensor, size: int | None = None) -> None:
+    """OptionError for what is not a square matrix `[n, n]`, n > 0, or not of `size`."""
+    if a.dim() != 2 or a.shape[0] != a.shape[1] or not a.numel() or size not in (None, a.shape[0]):
+        raise OptionError(
+            "a square matrix is asked for", given=list(a.shape), allowed=f"[{size or 'n'}, {size or 'n'}]"
+        )
