@@ -8,55 +8,16 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from gnomon.pairs import Clipped, Content, Dense, Divisible, PairFunction, Values, at, dense, of_heads, part, pointwise
+from gnomon.pairs import Clipped, Content, Dense, PairFunction, Values, at, dense, of_heads, part, pointwise
 from gnomon.positions import Positions
 from gnomon.room import Room, empty
+from gnomon.rows import Diagonal, Rows, made_rows
 
 
 def at_head(table: Tensor, b: Tensor, h: Tensor, i: Tensor, row: Tensor) -> Tensor:
     """`table[b, h, i, row]`, where a table of one batch row or one head serves all of them."""
     b, h = (index if size != 1 else 0 for index, size in ((b, table.shape[0]), (h, table.shape[1])))
     return table[b, h, i, row]
-
-
-@dataclass(frozen=True)
-class Diagonal(Divisible):
-    """The diagonal on which a pair lies, by rising key: `first + j - i + queries - 1`; or the row named for each.
-
-    Over evenly spaced positions all pairs of a diagonal are equally far apart, and so have the same row of a table.
-    """
-
-    queries: int
-    keys: int
-    rows: Tensor | None = None
-    """`[diagonals]` int64, the row of a table."""
-    ends: tuple[int, int] | None = None
-    """Two values of `j - i`: pairs that lie before the first, or past the last, have the row of that one."""
-    first: int = 0
-
-    def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        diagonal = self.first + j - i + (self.queries - 1)
-        return diagonal if self.rows is None else self.rows[diagonal]
-
-    def of(self, table: Tensor) -> Tensor:
-        """The rows of a table `[h, rows, d]` for each diagonal that these queries and keys have."""
-        mine = slice(self.first, self.first + self.queries + self.keys - 1)
-        return table[:, mine] if self.rows is None else table.index_select(1, self.rows[mine])
-
-    def one(self, table: Tensor, diagonal: int) -> Tensor:
-        """The row of one of these diagonals, `[h, d]`."""
-        diagonal += self.first if diagonal >= 0 else self.first + self.queries + self.keys - 1
-        return table[:, diagonal if self.rows is None else self.rows[diagonal]]
-
-    def part(self, queries: slice, keys: slice) -> "Diagonal":
-        count = queries.stop - queries.start
-        first = self.first + keys.start - queries.start + self.queries - count
-        moved = queries.start - keys.start
-        ends = None if self.ends is None else (self.ends[0] + moved, self.ends[1] + moved)
-        return Diagonal(count, keys.stop - keys.start, self.rows, ends, first)
-
-    def of_heads(self, heads: slice) -> "Diagonal":
-        return self
 
 
 @dataclass(frozen=True)
@@ -122,20 +83,14 @@ class Lookup(Clipped):
         return Lookup(self.x[:, heads], table, self.row, self.of_key)
 
     def made(self, rows: int, queries: int, keys: int, room: Room | None = None) -> "Lookup":
-        if isinstance(self.row, Diagonal):
-            return self
-        row = dense(self.row, rows, 1, queries, keys, self.x.device, room)
-        return Lookup(self.x, self.table, Values(row), self.of_key)
+        row = made_rows(self.row, rows, queries, keys, self.x.device, room)
+        return Lookup(self.x, self.table, row, self.of_key)
 
     def near(self, queries: int, keys: int) -> tuple[int, int]:
-        if not isinstance(self.row, Diagonal) or self.row.ends is None:
-            return 0, keys
-        first, last = self.row.ends
-        begin = min(max(first + 1, 0), keys)
-        return begin, min(max(last + queries - 1, begin), keys)
+        return self.row.near(queries, keys) if isinstance(self.row, Rows) else (0, keys)
 
-    def far(self, queries: int, keys: slice, row: int) -> tuple[Tensor | None, Tensor | None]:
-        of_row = self.row.one(self.table, row).to(self.x.dtype)
+    def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
+        of_row = self.row.one(self.table, *pair).to(self.x.dtype)
         if self.of_key:
             return None, torch.einsum("bhjd,hd->bhj", self.x[:, :, keys], of_row.expand(self.x.shape[1], -1))
         return torch.einsum("bhid,hd->bhi", self.x, of_row.expand(self.x.shape[1], -1)), None
@@ -184,8 +139,8 @@ class Total(Clipped):
         each = [term.near(queries, keys) if isinstance(term, Clipped) else (0, keys) for term in self.terms]
         return min(begin for begin, _ in each), max(end for _, end in each)
 
-    def far(self, queries: int, keys: slice, row: int) -> tuple[Tensor | None, Tensor | None]:
-        of_query, of_key = zip(*(term.far(queries, keys, row) for term in self.terms), strict=True)
+    def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
+        of_query, of_key = zip(*(term.far(keys, pair) for term in self.terms), strict=True)
         return tuple(
             reduce(operator.add, some) if (some := [value for value in side if value is not None]) else None
             for side in (of_query, of_key)

@@ -138,15 +138,15 @@ class Content(Dense):
 
 
 class Clipped(Content):
-    """One that may tell pairs apart near the diagonal only."""
+    """One that may tell pairs apart only where they are near each other."""
 
     @abstractmethod
     def near(self, queries: int, keys: int) -> tuple[int, int]:
         """The first key, and one past the last, that has to be looked at pair by pair; see `far` for the others."""
 
     @abstractmethod
-    def far(self, queries: int, keys: slice, row: int) -> tuple[Tensor | None, Tensor | None]:
-        """The value of all pairs with keys that are not near, on the side of the diagonal `row`: `[b, h, i]` and
+    def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
+        """The value of all pairs with keys that are not near, on the side of `pair` (query, key): `[b, h, i]` and
 
         `[b, h, keys]`, whose sum it is; None for zero.
         """

@@ -20,6 +20,7 @@ LAYERS = (
     {"checked", "precision", "room", "user_code"},
     {"positions"},
     {"pairs"},
+    {"rows"},
     {"masks", "content", "per_head"},
     {"encoding"},
     {"encodings", "backends", "past"},

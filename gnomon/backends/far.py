@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from gnomon.backends.weights import gathered, logits_of
-from gnomon.content import Diagonal
 from gnomon.encoding import Mix
 from gnomon.pairs import Clipped
+from gnomon.rows import Rows
 
 LEAST = 64
 """Far keys that are worth a call of their own."""
@@ -28,26 +28,27 @@ def can(q: Tensor, k: Tensor, v: Tensor, dropout: float) -> bool:
     return inference and q.device.type == "cpu" and not dropout and q.shape[3] == k.shape[3] == v.shape[3]
 
 
-def far_keys(pair: Clipped, mix: Mix | None, queries: int, keys: int) -> list[tuple[slice, int]]:
-    """The keys on either side that are worth it, and the diagonal of one of their pairs."""
+def far_keys(pair: Clipped, mix: Mix | None, queries: int, keys: int) -> list[tuple[slice, tuple[int, int]]]:
+    """The keys on either side that are worth it, and one of their pairs."""
     begin, end = pair.near(queries, keys)
-    if mix is not None and not (isinstance(mix.row, Diagonal) and mix.row.ends is not None):
-        return []
-    sides = ((slice(0, begin), queries - 1), (slice(end, keys), keys - 1))
-    return [(some, row) for some, row in sides if some.stop - some.start >= LEAST]
+    if mix is not None:
+        first, last = mix.row.near(queries, keys) if isinstance(mix.row, Rows) else (0, keys)
+        begin, end = min(begin, first), max(end, last)
+    sides = ((slice(0, begin), (0, 0)), (slice(end, keys), (queries - 1, keys - 1)))
+    return [(some, one) for some, one in sides if some.stop - some.start >= LEAST]
 
 
 def attend_far(
-    q: Tensor, k: Tensor, v: Tensor, pair: Clipped, mix: Mix | None, keys: slice, row: int, scale: float
+    q: Tensor, k: Tensor, v: Tensor, pair: Clipped, mix: Mix | None, keys: slice, one: tuple[int, int], scale: float
 ) -> Part:
-    """Attention to the keys that are far off on one side."""
-    of_query, of_key = pair.far(q.shape[2], keys, row)
+    """Attention to the keys that are far off on the side of one pair."""
+    of_query, of_key = pair.far(keys, one)
     mask = None if of_key is None else of_key[:, :, None].expand(-1, -1, q.shape[2], -1).to(q.dtype)
     out, weight = _kernel(q, k[:, :, keys], v[:, :, keys], mask, scale)
     if of_query is not None:
         weight = weight + of_query
     if mix is not None:
-        out = out + mix.row.one(mix.table, row)[:, None].to(out.dtype)
+        out = out + mix.row.one(mix.table, *one)[:, None].to(out.dtype)
     return out, weight
 
 

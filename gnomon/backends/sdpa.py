@@ -19,6 +19,7 @@ from gnomon.masks import Mask
 from gnomon.pairs import Clipped, Dense, PairFunction, dense, filled
 from gnomon.positions import Positions
 from gnomon.room import Room
+from gnomon.rows import made_rows
 
 CHUNK = 256
 """Queries that share one matrix of biases where no gradient is asked for."""
@@ -80,9 +81,10 @@ class _Plan:
         """The plan with what all heads share worked out, for `rows` of queries."""
         if self.bias is None or self.dense is not None:
             return self
-        sizes = self.q_pos.length, self.k_pos.length
-        bias = pairs.made(self.bias, rows, self.heads, *sizes, self.q_pos.coords.device, room)
-        return replace(self, bias=bias, hidden=self.masked())
+        sizes, device = (self.q_pos.length, self.k_pos.length), self.q_pos.coords.device
+        bias = pairs.made(self.bias, rows, self.heads, *sizes, device, room)
+        mix = None if self.mix is None else Mix(self.mix.table, made_rows(self.mix.row, rows, *sizes, device, room))
+        return replace(self, bias=bias, mix=mix, hidden=self.masked())
 
     def of_heads(self, heads: slice) -> "_Plan":
         """The plan of some heads."""
@@ -171,14 +173,13 @@ class Sdpa(Backend):
     ) -> Tensor:
         plan = plan if plan.content_free else plan.of_layer(raw)
         if plan.plain or _whole(q.shape[2]):
-            return _some(plan, q, k, v, scale, dropout)
+            return _split(plan, q, k, v, dropout).attend(q, k, v, scale, dropout)
         out, shared, own = v.new_empty(*q.shape[:3], v.shape[3]), Room(), Room()
         for queries, keys in _chunks(plan, q.shape[0]):
-            part = plan.part(queries, keys).made(q.shape[0], shared.again())
-            for heads, of_key in _heads(part, q, k):
-                some = part.of_heads(heads)
+            part = _split(plan.part(queries, keys), q, k, v, dropout).made(q.shape[0], shared.again())
+            for heads, of_key in _heads(part.near, q, k):
                 here = q[:, heads, queries], k[:, of_key, keys], v[:, of_key, keys]
-                out[:, heads, queries] = _some(some, *here, scale, dropout, own.again())
+                out[:, heads, queries] = part.of_heads(heads).attend(*here, scale, dropout, own.again())
         return out
 
     def way(self, plan: _Plan) -> str:
@@ -222,11 +223,7 @@ def _heads(plan: _Plan, q: Tensor, k: Tensor) -> Iterator[tuple[slice, slice]]:
     if plan.table is not None:
         size = FLIPPED // (q.shape[0] * plan.q_pos.length * q.shape[3])
     elif plan.bias is not None and plan.dense is None:
-        keys = plan.k_pos.length
-        if isinstance(plan.bias, Clipped):
-            begin, end = plan.bias.near(plan.q_pos.length, keys)
-            keys = max(1, end - begin)
-        size = BIASES // (q.shape[0] * plan.q_pos.length * keys)
+        size = BIASES // max(1, q.shape[0] * plan.q_pos.length * plan.k_pos.length)
     else:
         size = heads
     # Whole groups, or such a part of one that all parts are alike.
@@ -234,6 +231,49 @@ def _heads(plan: _Plan, q: Tensor, k: Tensor) -> Iterator[tuple[slice, slice]]:
     for start in range(0, heads, size):
         stop = min(start + size, heads)
         yield slice(start, stop), slice(start // group, (stop - 1) // group + 1)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A plan by its keys: on either side those that no query tells apart, and those between, seen pair by pair."""
+
+    whole: _Plan
+    near: _Plan
+    between: slice
+    sides: list[tuple[slice, tuple[int, int]]]
+
+    def made(self, rows: int, room: Room) -> "_Split":
+        return replace(self, near=self.near.made(rows, room))
+
+    def of_heads(self, heads: slice) -> "_Split":
+        return replace(self, whole=self.whole.of_heads(heads), near=self.near.of_heads(heads))
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float, room: Room | None = None) -> Tensor:
+        """Attention of its queries; what has been made in the room is lost."""
+        if not self.sides:
+            return _some(self.near, q, k, v, scale, dropout, room)
+        bias, mix = self.whole.bias, self.whole.mix
+        parts = [far.attend_far(q, k, v, bias, mix, keys, pair, scale) for keys, pair in self.sides]
+        if self.between.start < self.between.stop:
+            k, v = k[:, :, self.between], v[:, :, self.between]
+            parts.append(far.attend_near(q, k, v, self.near.added(q.shape[0], room), self.near.mix, scale))
+        return far.merged(parts)
+
+
+def _split(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> _Split:
+    """The plan by its keys, where it is known that queries do not tell some apart, and worth it."""
+    queries, keys = plan.q_pos.length, plan.k_pos.length
+    whole = _Split(plan, plan, slice(0, keys), [])
+    if not isinstance(plan.bias, Clipped) or not far.can(q, k, v, dropout):
+        return whole
+    sides = far.far_keys(plan.bias, plan.mix, queries, keys)
+    masked = (plan.mask.pair(plan.q_pos, plan.k_pos.tokens(some.start, some.stop)) for some, _ in sides)
+    if not sides or any(pair is not None for pair in masked):
+        return whole
+    begin = max([some.stop for some, _ in sides if some.start == 0], default=0)
+    end = min([some.start for some, _ in sides if some.start > 0], default=keys)
+    between = slice(begin, end)
+    return _Split(plan, plan.part(slice(0, queries), between), between, sides)
 
 
 def _some(
@@ -247,9 +287,6 @@ def _some(
         return _fused(q.flip(2), k, v, attn_mask=plan.table.flipped(), **options).flip(2)
     if plan.dense is not None:
         return _sdpa(q, k, v, plan.dense, options)
-    sides = _far(plan, q, k, v, dropout)
-    if sides:
-        return _near_and_far(plan, q, k, v, sides, scale, room)
     if plan.mix is None:
         return _sdpa(q, k, v, plan.added(plan.rows if plan.content_free else q.shape[0], room), options)
     nowhere = plan.q_pos.placed is None and plan.k_pos.placed is None
@@ -260,31 +297,6 @@ def _some(
         else dense(plan.bias, q.shape[0], plan.heads, *q.shape[2:3], *k.shape[2:3], q.device, room)
     )
     return weighted(q, k, v, bias, plan.allowed(), plan.mix, counted, scale, dropout)
-
-
-def _far(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> list[tuple[slice, int]]:
-    """The keys so far off that all queries see them alike, where that is known and worth it."""
-    if not isinstance(plan.bias, Clipped) or not far.can(q, k, v, dropout):
-        return []
-    sides = far.far_keys(plan.bias, plan.mix, q.shape[2], k.shape[2])
-    seen = all(plan.mask.pair(plan.q_pos, plan.k_pos.tokens(keys.start, keys.stop)) is None for keys, _ in sides)
-    return sides if seen else []
-
-
-def _near_and_far(
-    plan: _Plan, q: Tensor, k: Tensor, v: Tensor, sides: list[tuple[slice, int]], scale: float, room: Room | None
-) -> Tensor:
-    """Attention to the keys that are far off on either side, and to those between, looked at pair by pair."""
-    parts = [far.attend_far(q, k, v, plan.bias, plan.mix, keys, row, scale) for keys, row in sides]
-    begin = max([keys.stop for keys, _ in sides if keys.start == 0], default=0)
-    end = min([keys.start for keys, _ in sides if keys.start > 0], default=k.shape[2])
-    if begin < end:
-        between = slice(begin, end)
-        near = plan.part(slice(0, q.shape[2]), between)
-        parts.append(
-            far.attend_near(q, k[:, :, between], v[:, :, between], near.added(q.shape[0], room), near.mix, scale)
-        )
-    return far.merged(parts)
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:

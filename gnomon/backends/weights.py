@@ -3,10 +3,11 @@
 import torch
 from torch import Tensor
 
-from gnomon.content import Diagonal, by_diagonal
+from gnomon.content import by_diagonal
 from gnomon.encoding import Mix
 from gnomon.errors import OptionError
 from gnomon.pairs import dense
+from gnomon.rows import Diagonal
 
 
 def weighted(

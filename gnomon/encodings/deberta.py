@@ -11,9 +11,9 @@ from gnomon.checked import checked
 from gnomon.content import few, key_lookup, query_lookup, total
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.encodings.buckets import EDGE, deberta_bucket
-from gnomon.encodings.diagonals import diagonal, diagonals
+from gnomon.encodings.diagonals import rows_by_distance
 from gnomon.errors import OptionError
-from gnomon.pairs import PairFunction, at
+from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
 
 Terms = Literal["both", "c2p", "p2c"]
@@ -193,15 +193,7 @@ class Deberta(Encoding):
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
         table, rows, span = self.table(), self._rows(q_pos.coords.device), self.span
-        apart = diagonals(q_pos, k_pos)
-        if apart is not None:
-            row = diagonal(q_pos, k_pos, rows[_steps(apart, span) + span], (-span, span))
-        else:
-            q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
-
-            def row(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-                return rows[_steps(at(q_at, b, i) - at(k_at, b, j), span) + span]
-
+        row = rows_by_distance(q_pos, k_pos, lambda apart: rows[_steps(apart, span) + span], (-span, span))
         (to_position, to_content), terms = self._projections(), []
         if to_position is not None:
             terms.append(self._to_position(to_position, q, table, row))

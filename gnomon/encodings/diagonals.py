@@ -1,18 +1,19 @@
 """Evenly spaced positions: the pairs of a diagonal are equally far apart, so a table of diagonals serves them all."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from gnomon.content import Diagonal
 from gnomon.positions import Positions
+from gnomon.rows import Apart, Diagonal, Rows
 
 
 def diagonals(q_pos: Positions, k_pos: Positions) -> Tensor | None:
     """`p_i - p_j` on each diagonal, `[i + j - 1]` float64 by rising j; None unless it is known without looking at data
 
-    that queries and keys are spaced alike. `diagonal` says on which one a pair lies.
+    that queries and keys are spaced alike.
     """
     if q_pos.step is None or q_pos.step != k_pos.step or not q_pos.length or not k_pos.length:
         return None
@@ -25,16 +26,23 @@ def diagonals(q_pos: Positions, k_pos: Positions) -> Tensor | None:
     return apart + (q_pos.coords[0, 0, 0] - k_pos.coords[0, 0, 0])
 
 
-def diagonal(
-    q_pos: Positions, k_pos: Positions, rows: Tensor | None = None, near: tuple[float, float] | None = None
-) -> Diagonal:
-    """The diagonal of a pair, or the row of a table that `rows` names for each.
+def rows_by_distance(
+    q_pos: Positions,
+    k_pos: Positions,
+    row: Callable[[Tensor], Tensor],
+    near: tuple[float, float] | None = None,
+) -> Rows:
+    """The row of a table that each pair has by its difference p_i - p_j; where spacing allows, diagonal by diagonal.
 
-    near: the least and the largest difference p_i - p_j; all beyond have the row of that end.
+    near: the least and the largest difference; all there and beyond have the row of that end.
     """
-    ahead = q_pos.ahead_of(k_pos)
-    if near is None or ahead is None or q_pos.step == 0:
-        return Diagonal(q_pos.length, k_pos.length, rows)
-    # p_i - p_j = ahead - step (j - i)
-    first, last = sorted((ahead - end) / q_pos.step for end in near)
-    return Diagonal(q_pos.length, k_pos.length, rows, (math.floor(first), math.ceil(last)))
+    apart = diagonals(q_pos, k_pos)
+    if apart is None:
+        # Taken from both anew: flex on CPU (torch 2.13) takes no two views of one tensor.
+        return Apart(q_pos.anchored()[..., 0], k_pos.anchored()[..., 0], row, near)
+    ahead, ends = q_pos.ahead_of(k_pos), None
+    if near is not None and ahead is not None and q_pos.step != 0:
+        # p_i - p_j = ahead - step (j - i)
+        first, last = sorted((ahead - end) / q_pos.step for end in near)
+        ends = math.floor(first), math.ceil(last)
+    return Diagonal(q_pos.length, k_pos.length, row(apart), ends)

@@ -9,10 +9,11 @@ from torch import Tensor, nn
 from gnomon.checked import checked
 from gnomon.content import key_lookup, query_lookup, total
 from gnomon.encoding import Domain, Encoding, Mix, Property, both_placed, difference, dot
-from gnomon.encodings.diagonals import diagonal, diagonals
+from gnomon.encodings.diagonals import rows_by_distance
 from gnomon.errors import OptionError
-from gnomon.pairs import PairFunction, at
+from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
+from gnomon.rows import Rows
 
 Form = Literal["shaw", "relative_key", "relative_key_query"]
 
@@ -174,12 +175,8 @@ class Shaw(Encoding):
     def mix(self, q_pos: Positions, k_pos: Positions) -> Mix | None:
         return None if self.value_table is None else Mix(self.value_table, self._row(q_pos, k_pos))
 
-    def _row(self, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        apart = diagonals(q_pos, k_pos)
-        if apart is not None:
-            return diagonal(q_pos, k_pos, self._row_of(apart), (-self.right, self.left))
-        q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
-        return lambda b, h, i, j: self._row_of(at(q_at, b, i) - at(k_at, b, j))
+    def _row(self, q_pos: Positions, k_pos: Positions) -> Rows:
+        return rows_by_distance(q_pos, k_pos, self._row_of, (-self.right, self.left))
 
     def _row_of(self, apart: Tensor) -> Tensor:
         """The row of a distance `p_i - p_j`."""

@@ -7,11 +7,12 @@ from torch import Tensor, nn
 from gnomon.checked import checked
 from gnomon.content import Chosen, Product, few, query_lookup
 from gnomon.encoding import Domain, Encoding, Property, difference, dot
-from gnomon.encodings.diagonals import diagonal, diagonals
+from gnomon.encodings.diagonals import diagonals
 from gnomon.encodings.frequencies import angles, geometric
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
+from gnomon.rows import Diagonal
 
 BASE = 10000.0
 
@@ -131,7 +132,7 @@ class TransformerXL(Encoding):
         q = self.scale(q.shape[-1]) * (q.to(wide) + self.biases.v.to(wide)[:, None])
         apart = diagonals(q_pos, k_pos)
         if apart is not None:
-            row = diagonal(q_pos, k_pos)
+            row = Diagonal(q_pos.length, k_pos.length)
             if few(q.shape[0] * q_pos.length, self.heads, self.width):
                 return query_lookup(q.to(narrow) @ self._projections().to(narrow), self._distances(apart)[None], row)
             return query_lookup(q.to(narrow), self._table(apart), row)

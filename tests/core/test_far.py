@@ -20,7 +20,20 @@ ENCODINGS = {
     "deberta, logarithmic": ("deberta", dict(span=9, buckets=6)),
 }
 MASKS = {"causal": CAUSAL, "bidirectional": BIDIRECTIONAL, "windowed": Mask(window=30)}
-POSITIONS = {"from 0": sequence(N), "from 7": sequence(N, 7), "backwards": sequence(N, 70, step=-1.0)}
+SORTED = torch.randperm(3 * N, generator=torch.Generator().manual_seed(5))[:N].sort().values.double()
+POSITIONS = {
+    "from 0": sequence(N),
+    "from 7": sequence(N, 7),
+    "backwards": sequence(N, 70, step=-1.0),
+    "sorted": Positions(SORTED[None, :, None]),
+    "falling": Positions(SORTED.flip(0)[None, :, None]),
+    "a step of the clip": Positions(CLIP * torch.arange(N).double()[None, :, None]),
+    "rows apart": Positions(torch.stack([SORTED, SORTED + torch.arange(N) // 3])[..., None]),
+    "one row falling": Positions(torch.stack([SORTED, SORTED.flip(0)])[..., None]),
+    "in turn": Positions(SORTED[None, torch.arange(N).view(-1).roll(20), None]),
+}
+APART = {"one row falling", "in turn"}
+"""Where most parts have no key that all queries see from beyond the table."""
 
 
 def made(name: str, options: dict, dtype: torch.dtype, groups: int = 6):
@@ -57,7 +70,7 @@ def test_far_keys_give_what_pairs_give(name, mask, pos, calls):
         found = attend(q, k, v, encoding, POSITIONS[pos], mask=MASKS[mask])
         expected = attend(q, k, v, encoding, POSITIONS[pos], mask=MASKS[mask], backend="reference")
     assert (found - expected).abs().max() < 1e-12
-    if pos != "backwards" and mask != "windowed":
+    if pos not in APART | {"backwards"} and mask != "windowed":
         assert len(calls) >= (N // 8 - 2) * (1 if mask == "causal" else 2), "far keys were looked at pair by pair"
 
 
@@ -94,16 +107,33 @@ def test_far_keys_of_a_step_with_a_cache(name, calls):
     "pos",
     [
         packed([20, N - 20]),
-        Positions(sequence(N).coords.flip(1)),
+        Positions(sequence(N).coords[:, torch.randperm(N, generator=torch.Generator().manual_seed(2))]),
         Positions(sequence(N).coords, index=sequence(N).turns()),
+        Positions(SORTED[None, :, None], placed=torch.arange(N)[None] % 9 > 0),
     ],
-    ids=["packed", "in no order", "turns told"],
+    ids=["packed", "in no order", "turns told", "some without a place"],
 )
 def test_what_is_not_known_is_looked_at_pair_by_pair(pos, calls):
     encoding, q, k, v = made("shaw", dict(clip=CLIP), torch.float64)
     with torch.no_grad():
         found, expected = (attend(q, k, v, encoding, pos, backend=backend) for backend in ("sdpa", "reference"))
     assert (found - expected).abs().max() < 1e-12 and not calls
+
+
+@pytest.mark.parametrize("beyond", [0.0, -0.25, 0.25, -1.0, 1.0])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_keys_at_the_end_of_the_table(side, beyond, calls):
+    """A cluster of queries, and keys around the distance from which on all are one."""
+    encoding, q, k, v = made("deberta", dict(span=CLIP), torch.float64)
+    coords = torch.zeros(N, dtype=torch.float64)
+    coords[: N // 2] = side * (CLIP + beyond)
+    q_pos, k_pos = Positions(torch.zeros(1, N, 1, dtype=torch.float64)), Positions(coords[None, :, None])
+    with torch.no_grad():
+        found, expected = (
+            attend(q, k, v, encoding, q_pos, k_pos, mask=BIDIRECTIONAL, backend=backend)
+            for backend in ("sdpa", "reference")
+        )
+    assert (found - expected).abs().max() < 1e-12 and bool(calls) == (beyond >= 0)
 
 
 def test_gradients_and_dropout_need_the_weights(calls):

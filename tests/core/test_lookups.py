@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from gnomon import pairs
-from gnomon.content import BLOCK, Chosen, Diagonal, Product, by_diagonal, key_lookup, query_lookup, total
+from gnomon.content import BLOCK, Chosen, Product, by_diagonal, key_lookup, query_lookup, total
 from gnomon.pairs import dense, part, pointwise
+from gnomon.rows import Diagonal
 from tests.core.common import gap, normal
 
 ROWS, HEADS, KV_HEADS, WIDTH = 2, 6, 3, 8
