@@ -87,14 +87,14 @@ class Forward(Script):
             of = bounds.get(which)
             what = which if which in packages else f"{label} {which}"
             more = dict(bound=of and of.time(setting.causal), peer=packages.get(which, ""))
-            if of is not None and subject.floor.startswith("time") and timing.ratio > of.time(setting.causal):
-                more["note"] = f"floor of {subject.floor}"
+            if of is not None and of.floor.startswith("time") and timing.ratio > of.time(setting.causal):
+                more["note"] = f"floor of {of.floor}"
             yield timed(_section(kind, setting.causal), what, limit, timing, found[limit], **more)
 
     def _memory(self, label: str, subject: Subject, setting: Setting, kind: str) -> Iterator[Row]:
         section = _section(kind, setting.causal) + ", memory"
         for which, spot, of in _spots(subject, setting, kind):
-            note = f"floor of {subject.floor}" if subject.floor.startswith("memory") and kind == "kernel" else ""
+            note = f"floor of {of.floor}" if of and of.floor.startswith("memory") and kind == "kernel" else ""
             yield memory(section, f"{label} {which}", label, spot, kind, LIMITS[kind], of and of.memory, note)
 
 
