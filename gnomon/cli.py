@@ -1,6 +1,7 @@
 """The command line: finds the command, reads its options, and turns every outcome into an exit code.
 
-0 done · 1 done, but some run failed or diverged, or a law does not hold · 2 the user's mistake · 130 interrupted
+0 done · 1 done, but a run failed or diverged, a law does not hold, or a check finds something wrong ·
+2 the user's mistake · 130 interrupted
 """
 
 import contextlib
@@ -27,10 +28,12 @@ ABOUT = """Position encodings for Transformers: which holds past its training le
 Start here:
   gnomon compare          train one small model per encoding, measure, report
   gnomon compare --help   what a command does, its options, examples
+  gnomon doctor           whether this installation works, and what to do
   gnomon --version        the version
 
-Exit code: 0 done; 1 done, but a run failed or a law is broken; 2 a mistake
-in what was asked; 130 interrupted, the same command goes on.
+Exit code: 0 done; 1 done, but a run failed, a law is broken or a check finds
+something wrong; 2 a mistake in what was asked; 130 interrupted, the same
+command goes on.
 
 GNOMON_TRACEBACK=1 in the environment shows where a mistake was found, line
 by line, before it is told."""

@@ -9,6 +9,7 @@ from gnomon.commands.analyze import Analyze
 from gnomon.commands.cite import Cite
 from gnomon.commands.claims import Claims
 from gnomon.commands.compare import Compare
+from gnomon.commands.doctor import Doctor
 from gnomon.commands.laws import Laws
 from gnomon.commands.list import List
 from gnomon.commands.report import Report
@@ -30,5 +31,6 @@ COMMANDS: dict[str, type[Command]] = {
     "compare": Compare,
     "report": Report,
     "results": Results,
+    "doctor": Doctor,
     "cite": Cite,
 }

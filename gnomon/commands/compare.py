@@ -30,30 +30,36 @@ class Compare:
     """Train a model per encoding, measure past its length, report.
 
     PLAN is `quick` (ten encodings, one seed, minutes), `standard` (three
-    seeds, deeper and longer, hours), or a Python file that sets
-    EXPERIMENTS = [...]. The options from --encodings to --precision replace
-    what it says; what is not given stays as it is there. Runs that are in
-    the store already are not trained again, and an interrupted command goes
-    on where it stopped. The exit code is 1 if some run failed or diverged.
+    seeds, deeper and longer, hours), `answers` (six tasks in place of text,
+    many hours), or a Python file that sets EXPERIMENTS = [...]. The options
+    from --encodings to --precision replace what it says; what is not given
+    stays as it is there. Runs that are in the store already are not trained
+    again, and an interrupted command goes on where it stopped. The exit code
+    is 1 if some run failed or diverged.
 
     Examples:
       gnomon compare
       gnomon compare standard --workers 4
       gnomon compare --text my_book.txt --encodings rope alibi --seeds 0 1 2
       gnomon compare --encoding mine.py:Mine
+      gnomon compare --task copy --encodings rope alibi
+      gnomon compare --task addition order=reversed hints=40 --length 10
+      gnomon compare --task jsonl path=pairs.jsonl --length 60
       gnomon compare my_experiments.py --store my_runs --out mine.html
     """
 
     plan: Annotated[str, tyro.conf.Positional, arg(metavar="[PLAN]", help_behavior_hint="(default: quick)")] = "quick"
-    """quick, standard, or a Python file."""
+    """A plan's name, or a Python file."""
     encodings: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint="")] = ()
     """Encodings to compare; `gnomon list` shows them."""
     encoding: Annotated[tuple[str, ...], arg(metavar="CLASS ...", help_behavior_hint="")] = ()
     """Your own besides: FILE.py:CLASS, run as code."""
     text: Annotated[str | None, arg(metavar="PATH", help_behavior_hint="(default: Shakespeare)")] = None
     """A text file or folder."""
+    task: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint="")] = ()
+    """Addition, copy, ... or FILE.py:CLASS, and its options."""
     length: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
-    """Length of a training sequence, in bytes."""
+    """Length to train at; of text, in bytes."""
     lengths: Annotated[tuple[int, ...], arg(metavar="N ...", help_behavior_hint="")] = ()
     """Lengths to measure at; --length is always one."""
     steps: Annotated[int | None, arg(metavar="N", help_behavior_hint="")] = None
@@ -114,12 +120,13 @@ class Compare:
 
     def _experiments(self) -> list:
         from gnomon.lab.load import load
-        from gnomon.lab.presets import adjusted
+        from gnomon.lab.presets import adjusted, problem
         from gnomon.user_code import own
 
         experiments = adjusted(
             load(self.plan),
             text=self.text,
+            task=problem(self.task) if self.task else None,
             encodings=self.encodings,
             added=own(self.encoding),
             seeds=self.seeds,
@@ -144,11 +151,19 @@ class Compare:
 
 
 def show(records: Sequence[dict[str, Any]]) -> None:
-    """The findings in words, and the main numbers."""
-    from gnomon.report.headline import headline
-    from gnomon.report.summary import summarise
+    """The findings in words, and the main numbers, task by task."""
+    from gnomon.report.summary import by_task
 
-    out, summary = Screen(), summarise(records)
+    out, summaries = Screen(), by_task(records)
+    for summary in summaries:
+        if len(summaries) > 1:
+            out.print(f"on {summary.task}", style="bold")
+        _show(summary, out)
+
+
+def _show(summary: "Summary", out: Screen) -> None:
+    from gnomon.report.headline import headline
+
     found = headline(summary)
     out.print(found.title, style="bold")
     out.print()
@@ -162,8 +177,24 @@ def show(records: Sequence[dict[str, Any]]) -> None:
     whole, short = _numbers(summary, costs=True), _numbers(summary, costs=False)
     without = not out.holds(whole) and out.holds(short)
     out.table(short if without else whole)
-    out.print(f"nats per {summary.unit}, on the same targets; in range: at the training length")
+    out.print(_caption(summary))
     out.print("parameters, time and memory are in the report\n" if without else "")
+
+
+def _caption(summary: "Summary") -> str:
+    from gnomon.report.tables_answers import small
+    from gnomon.report.yardstick import TEXT
+
+    if summary.yardstick is TEXT:
+        return f"nats per {summary.unit}, on the same targets; in range: at the training length"
+    chances = {
+        length: chance.median
+        for length in summary.lengths
+        for series in summary.done
+        if (chance := series.stat("chance_exact", length)) and length >= min(summary.trained)
+    }
+    guessing = ", ".join(f"{small(share)} at {length}" for length, share in chances.items())
+    return f"share of answers right in every token; in range: at the training length; by guessing: {guessing or '-'}"
 
 
 def _reasons(summary: "Summary") -> list[str]:
@@ -177,20 +208,30 @@ def _reasons(summary: "Summary") -> list[str]:
 
 
 def _numbers(summary: "Summary", costs: bool) -> Table:
-    """A row a series: loss in range and beyond, reach and what it cost."""
-    beyond = [n for n in FACTORS if any(n * series.training in series.lengths() for series in summary.done)]
-    numbers = ["in range", *(f"at {n}x" for n in beyond), "reach", *(("parameters", "ms/step", "MB") if costs else ())]
+    """A row a series: what it is judged by, in range and beyond, reach and what it cost."""
+    from gnomon.report.tables_answers import beyond
+    from gnomon.report.yardstick import TEXT
+
+    if summary.yardstick is TEXT:
+        factors = [n for n in FACTORS if any(n * series.training in series.lengths() for series in summary.done)]
+        further = {f"at {n}x": lambda series, n=n: n * series.training for n in factors}
+        seeds = ()
+    else:
+        further = {f"at {length}": lambda series, length=length: length for length in beyond(summary)}
+        seeds = ("seeds",)
+    numbers = [*seeds, "in range", *further, "reach", *(("parameters", "ms/step", "MB") if costs else ())]
     made = table("encoding", *numbers, right=numbers)
     for series in summary.ranked():
-        losses = [_loss(series, n * series.training) for n in (1, *beyond)]
-        reach = series.reach.text if series.reach else "-"
-        made.add_row(series.label, *losses, reach, *(_costs(series.records) if costs else ()))
+        lengths = [series.training, *(length(series) for length in further.values())]
+        values = [str(len(series.runs)) for _ in seeds] + [_value(series, length) for length in lengths]
+        reach = series.reach.text if series.reach else "not learned" if series.did_not_learn and seeds else "-"
+        made.add_row(series.label, *values, reach, *(_costs(series.records) if costs else ()))
     return made
 
 
-def _loss(series: "Series", length: int) -> str:
-    """The loss at a length, or what came instead of one."""
-    found = series.stat("paired_loss", length)
+def _value(series: "Series", length: int) -> str:
+    """What a series is judged by at a length, or what came instead of that."""
+    found = series.stat(series.yardstick.main, length)
     if found is not None:
         return f"{found.median:.3f}"
     gaps = series.gaps()

@@ -17,20 +17,18 @@ def portraits(store: "Store", records: Sequence[dict[str, Any]]) -> dict[str, di
 
 def _drawn(store: "Store", record: dict[str, Any]) -> dict[str, Any] | None:
     from gnomon.encoding import Encoding, Shape
-    from gnomon.errors import OptionError
+    from gnomon.errors import DataError, OptionError
     from gnomon.lab import build
     from gnomon.lab.experiment import Experiment
     from gnomon.lab.portrait import portrait
-    from gnomon.lab.tasks.text import TextTask
 
     weights = store.weights(record["hash"])
     if not weights.is_file():
         return None
-    # The vocabulary is all that a model takes of its task; the text itself may be gone.
     try:
         experiment = Experiment.from_json(record["experiment"])
-        model = build.restore(experiment, TextTask, weights)
-    except OptionError:  # the user's own code is gone or has changed, or the run is of an older gnomon
+        model = build.restore(experiment, build.read_by(experiment), weights)
+    except (DataError, OptionError):  # what the run was made of is gone or has changed, or it is of an older gnomon
         return None
     encoding = next(module for module in model.modules() if isinstance(module, Encoding))
     sizes = experiment.model

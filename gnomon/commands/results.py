@@ -1,6 +1,7 @@
 """`gnomon results`: the stored numbers as a table, CSV, JSON, or the answer to a query."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -10,6 +11,8 @@ from gnomon.commands.stdout import say
 
 if TYPE_CHECKING:
     from gnomon.lab import query
+    from gnomon.lab.store import Store
+    from gnomon.lab.verify import Fault
 
 SHORT = 8
 """Digits of a run's hash in the table; --csv and --json have all."""
@@ -23,6 +26,9 @@ class Results:
     and measured length), positions (loss by position), curves (training).
     `describe runs` lists the columns of a view. The table says when a run
     failed and why; its numbers are rounded, those of --csv and --json are not.
+    --verify reads every file of every run, and says what is damaged and what
+    processes that were killed have left; the exit code is 1 if something is
+    damaged.
 
     Examples:
       gnomon results
@@ -30,6 +36,7 @@ class Results:
       gnomon results --sql "select label, length, loss from lengths"
       gnomon results --sql "select label, loss from runs order by loss" --json
       gnomon results --sql "describe lengths"
+      gnomon results --verify
     """
 
     store: StorePath = "runs"
@@ -38,6 +45,8 @@ class Results:
     """A query over runs, lengths, positions, curves."""
     csv: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
     """Print comma-separated values."""
+    verify: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
+    """Say what is damaged, instead."""
     json: Json = False
 
     def run(self) -> int:
@@ -46,7 +55,11 @@ class Results:
 
         if self.csv and self.json:
             raise OptionError("results are printed in one form", given="--csv and --json", do="choose one")
+        if self.verify and (self.csv or self.sql is not None):
+            raise OptionError("--verify prints what is damaged", given="--csv or --sql too", do="choose one")
         store = Store(self.store)
+        if self.verify:
+            return self._verify(store)
         found = store.sql(self.sql) if self.sql is not None else store.table()
         if self.json:
             print_json(found.dicts())
@@ -57,6 +70,28 @@ class Results:
         else:
             _show_runs(found)
         return 0
+
+    def _verify(self, store: "Store") -> int:
+        from gnomon.lab.verify import verify
+
+        faults, runs = verify(store), len(store.hashes())
+        if self.json:
+            print_json({"runs": runs, "faults": [asdict(fault) for fault in faults]})
+        else:
+            _show_faults(faults, runs)
+        return int(any(fault.kind == "wrong" for fault in faults))
+
+
+def _show_faults(faults: "Sequence[Fault]", runs: int) -> None:
+    out = Screen()
+    if faults:
+        made = table("", "file", "what", whole=("",))
+        for fault in faults:
+            made.add_row(fault.kind, fault.where, f"{fault.what}\ndo: {fault.do}")
+        out.table(made)
+        out.print()
+    wrong = sum(fault.kind == "wrong" for fault in faults)
+    out.print(f"{runs} {'run' if runs == 1 else 'runs'}: {wrong} wrong, {len(faults) - wrong} left over")
 
 
 def _show(found: "query.Table") -> None:

@@ -9,16 +9,21 @@ from safetensors.torch import load_model
 from gnomon import user_code
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import create
-from gnomon.errors import OptionError
+from gnomon.errors import DataError, OptionError, UserError
+from gnomon.lab import corpus as data
+from gnomon.lab import tasks
 from gnomon.lab.corpus import Corpus
-from gnomon.lab.experiment import Experiment
-from gnomon.lab.seeds import seed_of
-from gnomon.lab.task import Task
+from gnomon.lab.experiment import Experiment, Problem, Text
+from gnomon.lab.places import laid
+from gnomon.lab.seeds import generator, seed_of
+from gnomon.lab.task import IGNORED, Batch, Task, Trained
 from gnomon.lab.tasks.text import TextTask
+from gnomon.lab.vectors import VectorTransformer
+from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.transformer import Transformer
 
 
-def encoding(experiment: Experiment) -> Encoding:
+def encoding(experiment: Experiment, causal: bool = True) -> Encoding:
     """The encoding alone. OptionError for an unknown name, an unknown option or a value outside its range."""
     model = experiment.model
     if experiment.code is not None and user_code.digest(experiment.encoding) != experiment.code:
@@ -27,50 +32,80 @@ def encoding(experiment: Experiment) -> Encoding:
             given=experiment.encoding,
             allowed=f"sha256 {experiment.code[:16]}...",
         )
-    shape = Shape(model.width, model.heads, model.width // model.heads, model.depth, causal=True)
+    shape = Shape(model.width, model.heads, model.width // model.heads, model.depth, causal)
     return create(experiment.encoding, shape, **experiment.options)
 
 
-def model(experiment: Experiment, task: Task | type[Task]) -> Transformer:
-    """The untrained model: its initial weights are a function of the seed. Of the task it takes the vocabulary only."""
+def model(experiment: Experiment, task: Trained | type[Trained]) -> Transformer:
+    """The untrained model: its initial weights are a function of the seed. Of the task it takes what tokens are.
+
+    OptionError where the task is of another kind than the experiment's.
+    """
+    of_text = task is TextTask or isinstance(task, TextTask)
+    if of_text != isinstance(experiment.task, Text):
+        raise OptionError("this is not the task of the experiment", given=type(task).__name__)
     torch.manual_seed(seed_of("weights", experiment.seed))
     sizes = experiment.model
-    return Transformer(
-        task.vocabulary,
-        sizes.width,
-        sizes.depth,
-        sizes.heads,
-        encoding(experiment),
+    common = dict(
         kv_heads=sizes.kv_heads,
         feed_forward=sizes.feed_forward,
+        mask=CAUSAL if task.causal else BIDIRECTIONAL,
         dropout=sizes.dropout,
-        tied=sizes.tied,
         scale_embeddings=sizes.scale_embeddings,
         backend=sizes.backend,
     )
+    shape = (task.vocabulary, sizes.width, sizes.depth, sizes.heads, encoding(experiment, task.causal))
+    if task.features is not None:
+        return VectorTransformer(task.features, *shape, **common)
+    return Transformer(*shape, **common, tied=sizes.tied)
 
 
-def restore(experiment: Experiment, task: Task | type[Task], weights: Path) -> Transformer:
+def restore(experiment: Experiment, task: Trained | type[Trained], weights: Path) -> Transformer:
     """The trained model of a finished run."""
     restored = model(experiment, task)
     load_model(restored, weights)
     return restored
 
 
-def task(corpus: Corpus) -> Task:
+def task(corpus: Corpus) -> TextTask:
     return TextTask(corpus)
+
+
+def task_of(experiment: Experiment) -> TextTask | Task:
+    """The task of an experiment, with its data. DataError where that is not what the experiment was pinned to."""
+    if isinstance(experiment.task, Text):
+        return TextTask(data.load(experiment.task))
+    if experiment.task.digest not in (None, data.digest_of(experiment.task)):
+        raise DataError(
+            "this is not the task of the experiment: a file that it reads, or its code, has changed",
+            given=experiment.task.label,
+            allowed=f"sha256 {experiment.task.digest[:16]}...",
+        )
+    return tasks.create(experiment.task)
+
+
+def read_by(experiment: Experiment) -> type[TextTask] | Task:
+    """What says how a model reads its input: of text the class alone, so that the text itself may be gone."""
+    return TextTask if isinstance(experiment.task, Text) else task_of(experiment)
 
 
 def check(experiment: Experiment, *, cpu: bool) -> None:
     """Raise now what would otherwise end the run, by one forward pass through one layer of the model.
 
-    A wrong option, a training length that the encoding refuses; where training will be on the CPU, a backend that
-    cannot do it.
+    A wrong option, a training length that the encoding refuses, a length that the task cannot hold; where training
+    will be on the CPU, a backend that cannot do it.
     """
     backend = experiment.model.backend if cpu else "auto"
     probe = replace(experiment, model=replace(experiment.model, depth=1, backend=backend))
+    made_task = read_by(experiment)
     with torch.random.fork_rng(devices=[]):
-        made = model(probe, TextTask)
+        made = model(probe, made_task)
+        if made.memory and isinstance(experiment.task, Problem):
+            raise OptionError(
+                "a memory of earlier segments is for text that goes on; sequences with answers stand alone",
+                given=f"{experiment.label}, which remembers {made.memory} tokens",
+                do="train without a memory (mem_len=0)",
+            )
         if made.memory and experiment.training.randomised is not None:
             raise OptionError(
                 "positions drawn anew for each segment do not follow those of the segment before",
@@ -78,7 +113,56 @@ def check(experiment: Experiment, *, cpu: bool) -> None:
                 do="train without a memory (mem_len=0), or without randomised",
             )
         with user_code.guarded(type(made.encodings[0])):
-            made(torch.zeros(1, experiment.training.length, dtype=torch.int64))
+            if isinstance(experiment.task, Text):
+                made(torch.zeros(1, experiment.training.length, dtype=torch.int64))
+            else:
+                _check_task(made, made_task, experiment)
+
+
+def _check_task(model: Transformer, task: Task, experiment: Experiment) -> None:
+    """UserError unless the task has what the experiment asks for, and the model reads it."""
+    training = experiment.training
+    with user_code.guarded(type(task)):
+        for length in experiment.measure.lengths:
+            task.check_length(length)
+        trained = task.batch(experiment.seed, 0, 2, training.length)
+        measured = {n: task.examples(experiment.measure.part, n, 2) for n in experiment.measure.lengths}
+        task.chance(training.length)
+    for batch in (trained, *measured.values()):
+        _check_batch(batch, task)
+    for batch in measured.values():
+        if (batch.group is None) == bool(task.groups):
+            given = f"{len(task.groups)} groups, and examples {'without' if batch.group is None else 'with'} any"
+            raise UserError("the examples of a task belong to its groups", given=given)
+        if training.randomised is not None and (batch.pos is not None or batch.targets.shape[1] > training.randomised):
+            raise OptionError(
+                "randomised positions need a place for every token, where the task has none of its own",
+                given=f"{training.randomised} places, {batch.targets.shape[1]} tokens",
+            )
+    # At other lengths an encoding may refuse: that is for the record.
+    for batch in (trained, measured[training.length]):
+        model(batch.inputs, laid(batch, model, training, generator("check"), torch.device("cpu")))
+
+
+def _check_batch(batch: Batch, task: Task) -> None:
+    """UserError, with the line of a user's class, unless a batch is what the protocol says."""
+    where = f"{user_code.where(type(task))}: " if user_code.file_of(type(task)) else ""
+    if not isinstance(batch, Batch):
+        raise UserError(f"{where}a task makes batches", given=repr(batch)[:100], allowed="gnomon.lab.task.Batch")
+    inputs, targets = batch.inputs, batch.targets
+    shape = (*targets.shape, task.features) if task.features else tuple(targets.shape)
+    dtype = torch.float32 if task.features else torch.int64
+    scored = targets[targets != IGNORED]
+    wrong = [
+        targets.dim() != 2 and f"targets {list(targets.shape)}, not [b, n]",
+        tuple(inputs.shape) != shape and f"inputs {list(inputs.shape)}, not {list(shape)}",
+        inputs.dtype != dtype and f"inputs {inputs.dtype}, not {dtype}",
+        targets.dtype != torch.int64 and f"targets {targets.dtype}, not torch.int64",
+        bool(((scored < 0) | (scored >= task.vocabulary)).any()) and f"a target outside 0 .. {task.vocabulary - 1}",
+        targets.dim() == 2 and not (targets != IGNORED).any(dim=1).all() and "a row without a scored token",
+    ]
+    if told := [word for word in wrong if word]:
+        raise UserError(f"{where}a batch of {type(task).__name__} is not what the protocol says", given="; ".join(told))
 
 
 def parameters(model: Transformer) -> dict[str, int]:

@@ -10,17 +10,18 @@ from torch import Tensor, nn
 
 from gnomon.lab.files import replace_file
 
-FORMAT = "1"
+FORMAT = "2"
 STATE = ("step", "exp_avg", "exp_avg_sq")
 """What AdamW keeps for each parameter."""
 
 
 @dataclass
 class History:
-    """What training has seen so far, one number a step: the loss in nats, and the seconds that the step took."""
+    """What training has seen so far, one number a step: the loss in nats, the seconds it took, the tokens it read."""
 
-    losses: list[float]
-    seconds: list[float]
+    losses: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
     memory: dict[str, Tensor] = field(default_factory=dict)
     """What the model remembers of earlier segments, where it does."""
 
@@ -34,6 +35,7 @@ def save(path: Path, hash: str, model: nn.Module, optimizer: torch.optim.AdamW, 
     tensors = {
         "history.losses": torch.tensor(history.losses, dtype=torch.float64),
         "history.seconds": torch.tensor(history.seconds, dtype=torch.float64),
+        "history.tokens": torch.tensor(history.tokens, dtype=torch.int64),
     }
     tensors |= {f"memory.{name}": tensor for name, tensor in history.memory.items()}
     for name, parameter in model.named_parameters():
@@ -62,7 +64,7 @@ def load(path: Path, hash: str, model: nn.Module, optimizer: torch.optim.AdamW) 
                 # A fused AdamW counts steps on the parameter's device.
                 optimizer.state[parameter] = {"step": tensors[f"step.{name}"].to(parameter.device), **moments}
     memory = {name.removeprefix("memory."): t for name, t in tensors.items() if name.startswith("memory.")}
-    return History(tensors["history.losses"].tolist(), tensors["history.seconds"].tolist(), memory)
+    return History(*(tensors[f"history.{name}"].tolist() for name in ("losses", "seconds", "tokens")), memory)
 
 
 def step_of(path: Path, hash: str) -> int:

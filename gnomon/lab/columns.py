@@ -12,6 +12,7 @@ RUNS = {
     "seed": "BIGINT",
     "status": "VARCHAR",
     "reason": "VARCHAR",
+    "task": "VARCHAR",
     "text": "VARCHAR",
     "width": "BIGINT",
     "depth": "BIGINT",
@@ -24,6 +25,8 @@ RUNS = {
     "loss_se": "DOUBLE",
     "bits_per_byte": "DOUBLE",
     "unigram_loss": "DOUBLE",
+    **dict.fromkeys(("exact", "exact_se", "token_accuracy", "token_accuracy_se"), "DOUBLE"),
+    **dict.fromkeys(("chance_exact", "chance_token"), "DOUBLE"),
     "learned": "BOOLEAN",
     "reach": "BIGINT",
     "reach_censored": "BOOLEAN",
@@ -51,6 +54,19 @@ LENGTHS = {
     **dict.fromkeys(("paired_windows", "paired_targets"), "BIGINT"),
     **dict.fromkeys(("paired_excess", "paired_excess_se", "sliding_loss", "sliding_perplexity"), "DOUBLE"),
     "sliding_stride": "BIGINT",
+    **dict.fromkeys(("exact", "exact_se", "token_accuracy", "token_accuracy_se"), "DOUBLE"),
+    **dict.fromkeys(("chance_exact", "chance_token"), "DOUBLE"),
+    "examples": "BIGINT",
+}
+GROUPS = {
+    "hash": "VARCHAR",
+    "label": "VARCHAR",
+    "seed": "BIGINT",
+    "length": "BIGINT",
+    "name": "VARCHAR",
+    "trained": "BOOLEAN",
+    **dict.fromkeys(("exact", "exact_se", "token_accuracy", "token_accuracy_se", "loss"), "DOUBLE"),
+    "examples": "BIGINT",
 }
 POSITIONS = {
     "length": "BIGINT",

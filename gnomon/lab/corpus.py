@@ -1,4 +1,4 @@
-"""Text on disk, split so that nothing scored was trained on. No torch here."""
+"""Data on disk: text, split so that nothing scored was trained on, and what it hashes to. No torch here."""
 
 import hashlib
 from collections.abc import Sequence
@@ -7,9 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gnomon import user_code
-from gnomon.errors import DataError
-from gnomon.lab.experiment import Experiment, Text
+from gnomon.errors import DataError, OptionError
+from gnomon.lab.experiment import Experiment, Problem, Text
 from gnomon.lab.store import MARKER
+from gnomon.lab.tasks import READS
 
 TEST_PLAYS = ("king-john", "king-lear", "the-tempest", "titus-andronicus", "twelfth-night")
 VALIDATION_PLAYS = ("as-you-like-it", "coriolanus", "macbeth")
@@ -73,20 +74,38 @@ def load(text: Text) -> Corpus:
 
 
 def pin(experiments: Sequence[Experiment]) -> list[Experiment]:
-    """The same experiments, each saying which text and which code of the user's it means.
+    """The same experiments, each saying which data and which code of the user's it means.
 
     A text shorter than a window is a DataError.
     """
-    corpora = {task: load(task) for task in dict.fromkeys(e.task for e in experiments)}
+    tasks = dict.fromkeys(e.task for e in experiments)
+    corpora = {task: load(task) for task in tasks if isinstance(task, Text)}
     for experiment in experiments:
-        check_room(corpora[experiment.task], experiment)
+        if isinstance(experiment.task, Text):
+            check_room(corpora[experiment.task], experiment)
+    digests = {task: corpora[task].digest if isinstance(task, Text) else digest_of(task) for task in tasks}
     codes = {
         name: user_code.digest(name) if user_code.is_class(name) else None
         for name in dict.fromkeys(e.encoding for e in experiments)
     }
-    return [
-        replace(e, task=replace(e.task, digest=corpora[e.task].digest), code=codes[e.encoding]) for e in experiments
-    ]
+    return [replace(e, task=replace(e.task, digest=digests[e.task]), code=codes[e.encoding]) for e in experiments]
+
+
+def digest_of(problem: Problem) -> str | None:
+    """sha256 of the data that a task reads and of the user's code; None where its name and options are all there is."""
+    parts = []
+    if user_code.is_class(problem.name):
+        if not Path(problem.name.rpartition(":")[0] if ".py:" in problem.name else problem.name).is_file():
+            do = "name a class that inherits from gnomon.lab.task.Task"
+            raise OptionError("no such file with a task", given=problem.name, allowed="path/to/file.py:Class", do=do)
+        parts.append(user_code.digest(problem.name))
+    if READS.get(problem.name) == "text":
+        parts.append(load(Text(problem.path)).digest)
+    elif problem.path is not None:
+        parts.append(hashlib.sha256(_read(Path(problem.path))).hexdigest())
+    elif problem.name in READS:
+        raise DataError(f"{problem.name} reads a file", given="no path", do="name it: path=FILE")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest() if len(parts) > 1 else next(iter(parts), None)
 
 
 def check_room(corpus: Corpus, experiment: Experiment) -> None:
@@ -169,7 +188,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise DataError("a text cannot be read", given=f"{path}: {error.strerror}") from error
+        raise DataError("a file cannot be read", given=f"{path}: {error.strerror}") from error
 
 
 def _by_file(name: str, files: list[tuple[str, bytes]], left_out: str) -> Corpus:

@@ -50,7 +50,7 @@ def _lead(experiment: Experiment, store: Store, accelerator: Accelerator, settin
                 present = store.record(experiment.hash)
                 if _agree(present is None or (settings.retry and present["status"] != "finished")):
                     return make(experiment, store, accelerator, settings)
-                settings.report(Event(experiment.hash, experiment.label, experiment.seed, "stored"))
+                settings.report(Event(experiment.hash, experiment.title, experiment.seed, "stored"))
                 return "present"
         time.sleep(AGAIN)
 

@@ -228,7 +228,7 @@ def _planned(experiment: Experiment, record: dict[str, Any] | None) -> Event:
 
 def _event(experiment: Experiment, phase: Any, reason: str | None = None) -> Event:
     return Event(
-        experiment.hash, experiment.label, experiment.seed, phase, steps=experiment.training.steps, reason=reason
+        experiment.hash, experiment.title, experiment.seed, phase, steps=experiment.training.steps, reason=reason
     )
 
 

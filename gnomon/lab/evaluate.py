@@ -1,4 +1,4 @@
-"""What is measured of a trained model: the loss at every length, by position, on the same targets, and sliding."""
+"""What is measured of a model trained on text: loss at every length, by position, on the same targets, and sliding."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from gnomon.lab import measures
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.places import read
 from gnomon.lab.seeds import generator
-from gnomon.lab.task import Task
+from gnomon.lab.tasks.text import TextTask
 from gnomon.lab.windows import Windows, ending, ends, stretches, windows
 
 TOKENS = 8192
@@ -30,7 +30,7 @@ class Measured:
 
 def evaluate(
     model: nn.Module,
-    task: Task,
+    task: TextTask,
     experiment: Experiment,
     device: torch.device,
     report: Callable[[int, int], None] = lambda done, total: None,

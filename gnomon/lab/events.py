@@ -28,11 +28,13 @@ class Event:
     steps: int = 0
     """Of how many."""
     loss: float | None = None
-    """Nats: of the last training steps, or once finished, of the test text at the training length."""
+    """Nats: of the last training steps, or once finished, of what is measured at the training length."""
     tokens_per_second: float | None = None
     seconds_left: float | None = None
     """Of this phase."""
     reason: str | None = None
+    exact: float | None = None
+    """Once finished: the share of answers that are right at the training length, on a task with answers."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

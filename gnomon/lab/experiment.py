@@ -7,8 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePath
 from typing import Any, Literal
 
+from gnomon import user_code
 from gnomon.errors import OptionError
 from gnomon.lab import strict
+from gnomon.lab.naming import label
+from gnomon.lab.tasks import READS
 
 FORMAT = 2
 """Part of every hash. Raise it when the same description comes to mean other numbers."""
@@ -28,6 +31,43 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Problem:
+    """A task with answers: one of `gnomon.lab.tasks.TASKS`, or a class of the user's own."""
+
+    name: str
+    """A name, or `path/to/file.py:Class`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    path: str | None = None
+    """The file that the task reads, if it reads one. Where it lies is no part of the experiment's identity."""
+    digest: str | None = None
+    """sha256 of what the task reads and of the user's code; filled in by `gnomon.lab.corpus.pin`, and part of the
+    identity. None where there is neither."""
+
+    def __post_init__(self) -> None:
+        strict.check(self)
+
+    @property
+    def label(self) -> str:
+        """The task's name, and the options that were given to it: `addition order=reversed`."""
+        return label(self.name, self.options)
+
+    @property
+    def reads(self) -> bool:
+        """Whether its name and options alone do not say what it is."""
+        return self.path is not None or self.name in READS or user_code.is_class(self.name)
+
+    def __hash__(self) -> int:
+        return hash(canonical(_plain(self)))
+
+    def __reduce__(self) -> tuple:
+        return Problem, (self.name, dict(self.options), self.path, self.digest)
+
+
+KINDS: dict[str, type[Text] | type[Problem]] = {"text": Text, "problem": Problem}
+"""The kinds of task, as JSON names them."""
+
+
+@dataclass(frozen=True)
 class Model:
     """The sizes of the Transformer, the same for every encoding of a comparison."""
 
@@ -40,6 +80,7 @@ class Model:
     """Width of the hidden layer of a block; None: four times the width."""
     dropout: float = 0.0
     tied: bool = True
+    """Output logits are products with the token embeddings, where the inputs are tokens."""
     scale_embeddings: bool = True
     """Token embeddings times the root of the width before positions are added, as in the original Transformer."""
     backend: Literal["auto", "reference", "sdpa", "flex"] = "auto"
@@ -73,7 +114,7 @@ class Training:
     batch: int = 16
     """Sequences in a batch."""
     length: int = 128
-    """Tokens in a training sequence."""
+    """Tokens in a training sequence of text; of a task with answers, the longest content that is trained on."""
     learning_rate: float = 3e-3
     warmup: float = 0.1
     """Share of the steps."""
@@ -108,9 +149,16 @@ class Training:
                 raise OptionError(f"Training.{name} is a share", given=getattr(self, name), allowed="0 to 1")
 
 
+OF_TEXT, OF_ANSWERS = ("bytes", "pairs", "targets"), ("examples",)
+"""What is said of the measurement of text only, and of tasks with answers only."""
+
+
 @dataclass(frozen=True)
 class Measure:
-    """What is measured after training. The training length is always among the lengths: an experiment adds it."""
+    """What is measured after training. The training length is always among the lengths: an experiment adds it.
+
+    `bytes`, `pairs` and `targets` are of text, `examples` of tasks with answers.
+    """
 
     lengths: tuple[int, ...] = (64, 128, 160, 256, 512, 1024)
     bytes: int = 65536
@@ -119,6 +167,8 @@ class Measure:
     """Places in the test text at which the paired loss compares all lengths; fewer where the text is short."""
     targets: int = 32
     """Last bytes of a window that the paired loss scores; fewer where a length is shorter."""
+    examples: int = 512
+    """Sequences at every length of a task with answers."""
     part: Literal["test", "validation"] = "test"
 
     def __post_init__(self) -> None:
@@ -128,13 +178,9 @@ class Measure:
         for length in self.lengths:
             if length < 1:
                 raise OptionError("a length counts tokens", given=length, allowed="1 or more")
-        for name in ("bytes", "pairs", "targets"):
+        for name in (*OF_TEXT, *OF_ANSWERS):
             _at_least(self, name, 1)
         object.__setattr__(self, "lengths", tuple(sorted(set(self.lengths))))
-
-
-LABEL = 60
-"""Letters of one value on a label."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +190,7 @@ class Experiment:
     encoding: str
     """A name, or `path/to/file.py:Class`."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    task: Text = field(default_factory=Text)
+    task: Text | Problem = field(default_factory=Text)
     model: Model = field(default_factory=Model)
     training: Training = field(default_factory=Training)
     measure: Measure = field(default_factory=Measure)
@@ -156,6 +202,14 @@ class Experiment:
         strict.check(self)
         if not 0 <= self.seed < 2**32:
             raise OptionError("a seed is a whole number", given=self.seed, allowed="0 to 4294967295")
+        for name in self._foreign:
+            if getattr(self.measure, name) != getattr(Measure, name):
+                kinds = ("tasks with answers", "text") if name in OF_ANSWERS else ("text", "tasks with answers")
+                raise OptionError(
+                    f"Measure.{name} is of {kinds[0]}, and this is of {kinds[1]}",
+                    given=f"{name}={getattr(self.measure, name)}",
+                    do=f"leave {name} out",
+                )
         if self.training.randomised is not None and self.training.randomised < self.longest:
             raise OptionError(
                 "randomised positions need a place for every token of the longest length",
@@ -169,15 +223,19 @@ class Experiment:
     @property
     def label(self) -> str:
         """The encoding's name, and the options that were given to it: `rope theta=500000`."""
-        drawn = [] if self.training.randomised is None else ["randomised"]
-        name = _short(PurePath(self.encoding).name.rpartition(":")[2])
-        return " ".join([*drawn, name, *(f"{name}={_short(value)}" for name, value in self.options.items())])
+        drawn = "" if self.training.randomised is None else "randomised "
+        return drawn + label(self.encoding, self.options)
+
+    @property
+    def title(self) -> str:
+        """The label, and the task where it is not text: `rope on addition order=reversed`."""
+        return self.label if isinstance(self.task, Text) else f"{self.label} on {self.task.label}"
 
     @property
     def hash(self) -> str:
-        """First 16 hex digits of the sha256 of the canonical JSON. The text must have been pinned."""
-        if self.task.digest is None:
-            raise ValueError("this experiment does not say which text it means: pin it first (gnomon.lab.corpus.pin)")
+        """First 16 hex digits of the sha256 of the canonical JSON. The text, or what a task reads, must be pinned."""
+        if self.task.digest is None and (isinstance(self.task, Text) or self.task.reads):
+            raise ValueError("this experiment does not say which data it means: pin it first (gnomon.lab.corpus.pin)")
         return hash_of(self.to_json())
 
     @property
@@ -187,7 +245,14 @@ class Experiment:
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers; `from_json` gives the same experiment back."""
         parts = {part.name: _plain(getattr(self, part.name)) for part in fields(self)}
-        return {"format": FORMAT, **parts, "task": {"kind": "text", **parts["task"]}}
+        kind = next(name for name, kind in KINDS.items() if isinstance(self.task, kind))
+        measure = {name: value for name, value in parts["measure"].items() if name not in self._foreign}
+        return {"format": FORMAT, **parts, "task": {"kind": kind, **parts["task"]}, "measure": measure}
+
+    @property
+    def _foreign(self) -> tuple[str, ...]:
+        """What `measure` says of another kind of task."""
+        return OF_ANSWERS if isinstance(self.task, Text) else OF_TEXT
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Experiment":
@@ -198,9 +263,11 @@ class Experiment:
             raise OptionError("an experiment of another format", given=f"format {form}", allowed=f"format {FORMAT}")
         task = data.get("task")
         if isinstance(task, Mapping):
-            if task.get("kind", "text") != "text":
-                raise OptionError("unknown kind of task", given=task["kind"], allowed="text")
-            data["task"] = {key: value for key, value in task.items() if key != "kind"}
+            kind = task.get("kind", "text")
+            if kind not in list(KINDS):
+                raise OptionError("unknown kind of task", given=repr(kind)[:200], allowed=", ".join(KINDS))
+            inner = {key: value for key, value in task.items() if key != "kind"}
+            data["task"] = strict.read(KINDS[kind], inner, "experiment.task")
         return strict.read(cls, data, "experiment")
 
     def __hash__(self) -> int:
@@ -216,8 +283,10 @@ def canonical(data: Any) -> str:
 
 
 def hash_of(experiment: Mapping[str, Any]) -> str:
-    """The hash of an experiment given as JSON. Where its text and the code of its encoding lie is left out."""
+    """The hash of an experiment given as JSON. Where its data and the user's code lie is left out."""
     task = {key: value for key, value in experiment["task"].items() if key != "path"}
+    if "name" in task:
+        task["name"] = PurePath(task["name"]).name
     encoding = PurePath(experiment["encoding"]).name
     return hashlib.sha256(
         canonical({**experiment, "task": task, "encoding": encoding}).encode(errors="surrogatepass")
@@ -225,7 +294,7 @@ def hash_of(experiment: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Text | Model | Training | Measure):
+    if isinstance(value, Text | Problem | Model | Training | Measure):
         return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
@@ -236,10 +305,3 @@ def _at_least(part: Any, name: str, least: int) -> None:
     value = getattr(part, name)
     if value is not None and value < least:
         raise OptionError(f"{type(part).__name__}.{name} is too small", given=value, allowed=f"{least} or more")
-
-
-def _short(value: Any) -> str:
-    """A value on a label: what no terminal and no figure can show as a letter is left out, and so is too much of it."""
-    text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    text = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return text if len(text) <= LABEL else f"{text[: LABEL - 3]}..."

@@ -11,6 +11,12 @@ from gnomon.errors import OptionError
 TOLERANCE = 0.1
 """Nats that a loss may lie above that at the training length and still count as holding."""
 
+LEARNED = 0.9
+"""Share of answers that are right at the training length, from which on a task counts as learned."""
+
+HOLDS = 0.9
+"""Share of answers that are right at a length, from which on a model counts as holding there."""
+
 PIECE = 2**24
 """Bytes counted at once: NumPy widens each of them to eight."""
 
@@ -74,20 +80,38 @@ def unigram_loss(record: Mapping[str, Any]) -> float | None:
     return losses.get((record["experiment"].get("measure") or {}).get("part"))
 
 
-def learned(record: Mapping[str, Any], tolerance: float = TOLERANCE) -> bool | None:
-    """Whether the paired loss at the training length is more than `tolerance` below that of byte frequencies.
+def has_answers(record: Mapping[str, Any]) -> bool:
+    """Whether a record is of a task with answers, and not of text."""
+    return record["experiment"]["task"].get("kind") == "problem"
 
-    A run of which that is not so could forget all it knows and still count as holding, so it has no reach. None where
-    one of the two losses is not known.
+
+def learned(record: Mapping[str, Any], tolerance: float = TOLERANCE) -> bool | None:
+    """Whether a run knows, at the training length, what it was trained for. One that does not has no reach.
+
+    On text: whether the paired loss is more than `tolerance` below that of byte frequencies; a run of which that is
+    not so could forget all it knows and still count as holding. On a task with answers: whether at least LEARNED of
+    them are right. None where that is not known.
     """
-    baseline = unigram_loss(record)
     here = [row for row in record["lengths"] if row["length"] == record["experiment"]["training"]["length"]]
+    if has_answers(record):
+        exact = here[0].get("exact") if here else None
+        return None if exact is None else exact >= LEARNED
+    baseline = unigram_loss(record)
     loss = here[0].get("paired_loss") if here else None
     return None if baseline is None or loss is None else loss < baseline - tolerance
 
 
 def bits(nats: float) -> float:
     return nats / math.log(2)
+
+
+def wilson(right: int, count: int) -> float:
+    """The standard error of a share `right / count`: half the width of its Wilson interval of one standard error.
+
+    Unlike that of the binomial it is not zero where all or none are right.
+    """
+    share = right / count
+    return math.sqrt(share * (1 - share) / count + 1 / (4 * count * count)) / (1 + 1 / count)
 
 
 def perplexity(nats: float) -> float | None:
@@ -127,8 +151,9 @@ def reach(lengths: Sequence[Mapping[str, Any]], training_length: int, tolerance:
     """How far a model holds: the largest measured length L such that the paired loss of every measured length from
     the training length to L is at most `tolerance` nats above that at the training length.
 
-    `lengths` are those of a record. One that was refused, or has no finite loss, ends the reach. Without a
-    measurement at the training length there is no reach: OptionError.
+    On a task with answers: the largest up to which at least HOLDS of the answers are right, at every measured length
+    from the training length on. `lengths` are those of a record. One that was refused, or has no finite loss, ends the
+    reach. Without a measurement at the training length there is no reach: OptionError.
     """
     past = sorted((entry for entry in lengths if entry["length"] >= training_length), key=lambda entry: entry["length"])
     if not past or past[0]["length"] != training_length or past[0]["status"] != "measured":
@@ -139,10 +164,14 @@ def reach(lengths: Sequence[Mapping[str, Any]], training_length: int, tolerance:
         )
     holds = training_length
     for entry in past:
-        if entry["status"] != "measured" or entry["paired_excess"] > tolerance:
+        if entry["status"] != "measured" or not _holds(entry, tolerance):
             return Reach(holds, censored=False)
         holds = entry["length"]
     return Reach(holds, censored=True)
+
+
+def _holds(entry: Mapping[str, Any], tolerance: float) -> bool:
+    return entry["exact"] >= HOLDS if "exact" in entry else entry["paired_excess"] <= tolerance
 
 
 def _occurrences(documents: Sequence[bytes]) -> np.ndarray:

@@ -1,10 +1,11 @@
 """The comparisons that come with gnomon, and what a command line may change about any comparison."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gnomon.errors import OptionError
-from gnomon.lab.experiment import Experiment, Measure, Model, Text, Training
+from gnomon.lab.experiment import OF_ANSWERS, OF_TEXT, Experiment, Measure, Model, Problem, Text, Training
 
 COMPARED = ("deberta", "shaw", "transformer_xl", "seqpe", "t5", "rope", "alibi", "sinusoidal", "learned", "none")
 """The encodings of the documents, the dearest first, so that several workers end together."""
@@ -26,14 +27,46 @@ def standard() -> list[Experiment]:
     )
 
 
-PRESETS: dict[str, Callable[[], list[Experiment]]] = {"quick": quick, "standard": standard}
+def answers() -> list[Experiment]:
+    """Ten encodings, three seeds, on six tasks with answers, measured at up to 2.5 times the training length."""
+    return [
+        experiment
+        for task, length in ASKED
+        for experiment in sweep(
+            COMPARED,
+            seeds=(0, 1, 2),
+            task=task,
+            model=Model(width=128, depth=3),
+            training=replace(ANSWERED, length=length),
+            measure=Measure(lengths=tuple(round(factor * length) for factor in (0.5, 1, 1.1, 1.25, 1.5, 2, 2.5))),
+        )
+    ]
+
+
+ASKED = (
+    (Problem("copy"), 20),
+    (Problem("reverse"), 20),
+    (Problem("sort"), 20),
+    (Problem("count"), 20),
+    (Problem("recall"), 20),
+    (Problem("addition", {"order": "reversed"}), 6),
+)
+"""The tasks of `answers`, and the longest content that is trained on."""
+
+ANSWERED = Training(steps=2000, batch=64, length=20, learning_rate=1e-3)
+"""How a task with answers is trained in place of text, unless it is said otherwise."""
+
+BEYOND = (0.5, 1, 1.25, 1.5, 2, 3)
+"""At which multiples of the training length it is measured then."""
+
+PRESETS: dict[str, Callable[[], list[Experiment]]] = {"quick": quick, "standard": standard, "answers": answers}
 
 
 def sweep(
     encodings: Sequence[str | tuple[str, dict]],
     *,
     seeds: Sequence[int] = (0,),
-    task: Text | None = None,
+    task: Text | Problem | None = None,
     model: Model | None = None,
     training: Training | None = None,
     measure: Measure | None = None,
@@ -52,6 +85,7 @@ def adjusted(
     experiments: Sequence[Experiment],
     *,
     text: str | None = None,
+    task: Problem | None = None,
     encodings: Sequence[str] = (),
     added: Sequence[str] = (),
     seeds: Sequence[int] = (),
@@ -63,8 +97,11 @@ def adjusted(
 
     `encodings` keeps the experiments with those encodings and adds the ones that are missing, in the given order;
     `added` come after them.
-    `seeds` replaces all seeds. Equal experiments are listed once.
+    `seeds` replaces all seeds. Equal experiments are listed once. A `task` with answers in place of text brings its
+    training and lengths (ANSWERED, BEYOND) with it, and text in place of such a task the defaults.
     """
+    if text is not None and task is not None:
+        raise OptionError("a comparison has one task", given=f"text {text}, task {task.label}", do="leave one out")
     experiments = list(experiments)
     if not experiments:
         raise OptionError("there is nothing to compare", given="no experiments", do="list at least one in EXPERIMENTS")
@@ -80,21 +117,57 @@ def adjusted(
     experiments += more
     if seeds:
         experiments = [replace(e, seed=seed) for seed in dict.fromkeys(seeds) for e in experiments]
-    changed = [_changed(e, text, steps, length, tuple(lengths)) for e in experiments]
+    chosen = task if text is None else Text(path=text)
+    changed = [_changed(e, chosen, steps, length, tuple(lengths)) for e in experiments]
     return list(dict.fromkeys(changed))
 
 
-def _changed(e: Experiment, text: str | None, steps: int | None, length: int | None, lengths: tuple) -> Experiment:
+def problem(words: Sequence[str]) -> Problem:
+    """A task with answers from a command line: its name, then options as `name=value`, `path` among them."""
+    options = {}
+    for word in words[1:]:
+        name, is_option, value = word.partition("=")
+        if not is_option or not name:
+            do = f"write {words[0]} {word}=VALUE" if name.isidentifier() else None
+            raise OptionError("a task's options are name=value", given=word, allowed="NAME OPTION=VALUE ...", do=do)
+        options[name] = _read(value)
+    path = options.pop("path", None)
+    return Problem(words[0], options, None if path is None else str(path))
+
+
+def _read(value: str) -> object:
+    """A number, true, false, null, a list as JSON has them; text otherwise."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _changed(
+    e: Experiment, task: Text | Problem | None, steps: int | None, length: int | None, lengths: tuple
+) -> Experiment:
+    training, measure = e.training, e.measure
+    if task is not None and isinstance(task, Text) != isinstance(e.task, Text):
+        kept = {"precision": training.precision, "randomised": training.randomised}
+        training = replace(ANSWERED if isinstance(task, Problem) else Training(), **kept)
+        at = training.length if length is None else length
+        foreign = OF_TEXT if isinstance(task, Problem) else OF_ANSWERS
+        own = dict.fromkeys(max(1, round(factor * at)) for factor in BEYOND)
+        measure = replace(
+            measure,
+            lengths=tuple(own) if isinstance(task, Problem) else Measure().lengths,
+            **{name: getattr(Measure, name) for name in foreign},
+        )
     training = replace(
-        e.training,
-        steps=e.training.steps if steps is None else steps,
-        length=e.training.length if length is None else length,
+        training,
+        steps=training.steps if steps is None else steps,
+        length=training.length if length is None else length,
     )
     return replace(
         e,
-        task=e.task if text is None else Text(path=text),
+        task=e.task if task is None else task,
         training=training,
-        measure=replace(e.measure, lengths=lengths) if lengths else e.measure,
+        measure=replace(measure, lengths=lengths) if lengths else measure,
     )
 
 

@@ -157,6 +157,8 @@ def sentence(event: Event) -> str:
     if event.phase == "measure":
         return who + f"measuring, {event.step}k of {event.steps}k tokens, {_left(event)} left"
     if event.phase == "finished":
+        if event.exact is not None:
+            return who + f"finished, {event.exact:.3f} of the answers right at the training length"
         return who + "finished" + ("" if event.loss is None else f", {event.loss:.3f} nats over all test windows")
     said = {
         "start": "starting",

@@ -12,12 +12,19 @@ import duckdb
 import pyarrow
 
 from gnomon.errors import OptionError, StoreError, UserError
-from gnomon.lab.columns import CURVE, LENGTHS, POSITIONS, RUNS, schema
-from gnomon.lab.measures import learned, reach, unigram_loss
+from gnomon.lab.columns import CURVE, GROUPS, LENGTHS, POSITIONS, RUNS, schema
+from gnomon.lab.measures import has_answers, learned, reach, unigram_loss
+from gnomon.lab.naming import task_label
 from gnomon.lab.store import Store
 
-VIEWS = ("runs", "lengths", "positions", "curves")
+VIEWS = ("runs", "lengths", "positions", "curves", "groups")
 ALLOWED = f"SQL over the views {', '.join(VIEWS)}"
+AT_TRAINING = (
+    *("loss", "loss_se", "bits_per_byte", "exact", "exact_se", "token_accuracy", "token_accuracy_se"),
+    *("chance_exact", "chance_token"),
+)
+"""What the row of a run has of its training length."""
+
 EXAMPLE = 'write one like "select label, length, loss from lengths"'
 
 
@@ -41,17 +48,24 @@ class Table:
 
 
 def summary(store: Store) -> Table:
-    """A row a run: loss in range and reach, and what it cost."""
+    """A row a run: loss or right answers in range, reach, and what it cost. The label names a task other than text.
+
+    Where a task with answers was not learned, the reason says how many were right.
+    """
     return ask(
         store,
-        """select label, seed, status, training_length, loss, loss_se, bits_per_byte, unigram_loss, learned,
-                  reach, reach_censored, parameters, ms_per_step, peak_memory_bytes, hash, reason
-           from runs order by label, seed, hash""",
+        """select case when task = 'text' then label else label || ' on ' || task end as label, seed, status, task,
+                  training_length, loss, loss_se, bits_per_byte, unigram_loss, exact, token_accuracy, chance_exact,
+                  learned, reach, reach_censored, parameters, ms_per_step, peak_memory_bytes, hash,
+                  case when exact is not null and not learned then printf(
+                      'did not learn: %.3f of the answers right at length %d, guessing %.2g',
+                      exact, training_length, chance_exact) else reason end as reason
+           from runs order by task = 'text' desc, task, runs.label, seed, hash""",
     )
 
 
 def ask(store: Store, query: str) -> Table:
-    """The answer to one SQL query over the views runs, lengths, positions and curves of a store.
+    """The answer to one SQL query over the views runs, lengths, positions, curves and groups of a store.
 
     The query reads the store and nothing else of the machine. A mistake in it is a UserError with DuckDB's message.
     """
@@ -94,12 +108,13 @@ def _indented(message: str) -> str:
 
 
 def connect(store: Store) -> duckdb.DuckDBPyConnection:
-    """DuckDB in memory with the four views, shut off from all files but the Parquet files of the store."""
+    """DuckDB in memory with the five views, shut off from all files but the Parquet files of the store."""
     records = store.records()
     connection = duckdb.connect()
     for name, columns, rows in (
         ("runs", RUNS, [run_row(record) for record in records]),
         ("lengths", LENGTHS, [row for record in records for row in length_rows(record)]),
+        ("groups", GROUPS, [row for record in records for row in group_rows(record)]),
     ):
         connection.register(f"_{name}", pyarrow.Table.from_pylist(rows, schema=schema(columns)))
         connection.execute(f"create table {name} as select * from _{name}")
@@ -148,11 +163,12 @@ def run_row(record: Mapping[str, Any]) -> dict[str, Any]:
         **{key: record[key] for key in ("hash", "label", "status", "reason", "started", "finished")},
         **{key: experiment[key] for key in ("encoding", "seed")},
         "options": json.dumps(experiment["options"]),
-        "text": record["data"]["name"] if record["data"] else None,
+        "task": task_label(experiment["task"]),
+        "text": record["data"]["name"] if record["data"] and not has_answers(record) else None,
         **{key: experiment["model"][key] for key in ("width", "depth", "heads")},
         **{key: experiment["training"][key] for key in ("steps", "batch", "learning_rate")},
         "training_length": training_length,
-        **{key: at.get(key) for key in ("loss", "loss_se", "bits_per_byte")},
+        **{key: at.get(key) for key in AT_TRAINING},
         "unigram_loss": unigram_loss(record),
         "learned": knows,
         "reach": holds.length if holds else None,
@@ -168,3 +184,13 @@ def length_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows of the view `lengths`."""
     common = {"hash": record["hash"], "label": record["label"], "seed": record["experiment"]["seed"]}
     return [{key: {**common, **entry}.get(key) for key in LENGTHS} for entry in record["lengths"]]
+
+
+def group_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the view `groups`."""
+    common = {"hash": record["hash"], "label": record["label"], "seed": record["experiment"]["seed"]}
+    return [
+        {key: {**common, "length": entry["length"], **group}.get(key) for key in GROUPS}
+        for entry in record["lengths"]
+        for group in entry.get("groups") or ()
+    ]

@@ -59,7 +59,6 @@ class Draft:
     def trained(self, history: History) -> None:
         """Put the curve and the cost of training into the record."""
         training = self.experiment.training
-        tokens = training.batch * training.length
         rows = [
             {
                 "step": step,
@@ -67,13 +66,15 @@ class Draft:
                 "learning_rate": learning_rate(training, step),
                 "tokens_per_second": tokens / seconds if seconds else None,
             }
-            for step, (loss, seconds) in enumerate(zip(history.losses, history.seconds, strict=True))
+            for step, (loss, seconds, tokens) in enumerate(
+                zip(history.losses, history.seconds, history.tokens, strict=True)
+            )
         ]
         self.files["curve.parquet"] = _table(rows, CURVE)
         median = statistics.median(history.seconds)
         self.record["cost"] |= {
             "ms_per_step": 1000 * median,
-            "tokens_per_second": tokens / median if median else None,
+            "tokens_per_second": statistics.fmean(history.tokens) / median if median else None,
             "train_seconds": math.fsum(history.seconds),
         }
 
@@ -87,7 +88,7 @@ class Draft:
         store.write(self.record, self.files)
 
     def event(self, phase: Phase, **values: Any) -> Event:
-        return Event(self.experiment.hash, self.experiment.label, self.experiment.seed, phase, **values)
+        return Event(self.experiment.hash, self.experiment.title, self.experiment.seed, phase, **values)
 
 
 def _table(rows: list[dict[str, Any]], columns: Mapping[str, str]) -> Callable[[Path], None]:

@@ -16,11 +16,10 @@ from safetensors.torch import save_model
 
 from gnomon import user_code
 from gnomon.errors import StoreError, UserError
-from gnomon.lab import build, corpus, environment
+from gnomon.lab import answers, build, environment, evaluate
 from gnomon.lab.checkpoint import History
-from gnomon.lab.evaluate import evaluate
 from gnomon.lab.events import Event
-from gnomon.lab.experiment import Experiment
+from gnomon.lab.experiment import Experiment, Text
 from gnomon.lab.machine import peak_memory
 from gnomon.lab.record import Draft
 from gnomon.lab.store import Store
@@ -81,7 +80,7 @@ def make(experiment: Experiment, store: Store, accelerator: Accelerator, setting
     """`run`, once the run has been claimed. Of several processes the main one measures and writes."""
     draft = Draft(experiment, settings.command)
     try:
-        with user_code.told(user_code.path_of(experiment.encoding)):
+        with user_code.told_of_all():
             _make(draft, store, accelerator, settings)
     except Stopped:
         return "stopped"
@@ -101,7 +100,7 @@ def make(experiment: Experiment, store: Store, accelerator: Accelerator, setting
 def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settings) -> None:
     experiment, training = draft.experiment, draft.experiment.training
     draft.record["environment"] = environment.describe(accelerator)
-    task = build.task(corpus.load(experiment.task))
+    task = build.task_of(experiment)
     draft.record["data"] = task.describe()
     model = build.model(experiment, task)
     draft.record["parameters"] = build.parameters(model)
@@ -141,7 +140,8 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
         )
 
     # Without what joins the processes, which have left, but in the precision of training.
-    found = evaluate(accelerator.unwrap_model(model), task, experiment, accelerator.device, measuring)
+    measure = evaluate.evaluate if isinstance(experiment.task, Text) else answers.evaluate
+    found = measure(accelerator.unwrap_model(model), task, experiment, accelerator.device, measuring)
     draft.measured(found, time.perf_counter() - begun)
     plain = accelerator.unwrap_model(model, keep_fp32_wrapper=False)
     draft.files["weights.safetensors"] = lambda file: save_model(plain, str(file), {"experiment": experiment.hash})
@@ -150,7 +150,8 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     for tracker in accelerator.trackers:
         tracker.finish()
     at = next(row for row in draft.record["lengths"] if row["length"] == training.length)
-    settings.report(draft.event("finished", step=training.steps, steps=training.steps, loss=at.get("loss")))
+    shown = {key: at.get(key) for key in ("loss", "exact")}
+    settings.report(draft.event("finished", step=training.steps, steps=training.steps, **shown))
 
 
 def _finish(draft: Draft, store: Store, accelerator: Accelerator) -> None:
@@ -170,6 +171,6 @@ def _training(history: History, experiment: Experiment) -> dict[str, Any]:
         "step": history.step,
         "steps": training.steps,
         "loss": statistics.fmean(history.losses[-SMOOTH:]),
-        "tokens_per_second": training.batch * training.length / each if each else None,
+        "tokens_per_second": statistics.fmean(history.tokens[-SMOOTH:]) / each if each else None,
         "seconds_left": (training.steps - history.step) * each,
     }

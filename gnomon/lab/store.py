@@ -23,6 +23,7 @@ from typing import Any
 import filelock
 
 from gnomon.errors import StoreError
+from gnomon.lab import sums
 from gnomon.lab.experiment import hash_of
 from gnomon.lab.files import replace_file, sync, writing
 
@@ -171,10 +172,11 @@ class Store:
         temporary = self.work / f"{hash}.{secrets.token_hex(4)}.tmp"
         # In ASCII: a name of a file may hold what no encoding of text can write.
         text = json.dumps(record, indent=1, allow_nan=False) + "\n"
+        written = {**files, "record.json": lambda file: file.write_text(text), sums.NAME: sums.write}
         with writing(self.path):
             temporary.mkdir()
             try:
-                for name, write in {**files, "record.json": lambda file: file.write_text(text)}.items():
+                for name, write in written.items():
                     write(temporary / name)
                     sync(temporary / name)
                 sync(temporary)
@@ -210,7 +212,7 @@ class Store:
         return summary(self)
 
     def sql(self, query: str) -> "Any":
-        """The answer of DuckDB over the views runs, lengths, positions, curves: a `gnomon.lab.query.Table`."""
+        """The answer of DuckDB over the views runs, lengths, positions, curves, groups: a `gnomon.lab.query.Table`."""
         from gnomon.lab.query import ask
 
         return ask(self, query)
@@ -248,5 +250,5 @@ def _rows(file: Path) -> list[dict[str, Any]]:
         return []
     try:
         return parquet.read_table(file).to_pylist()
-    except (OSError, pyarrow.ArrowInvalid) as error:
+    except (OSError, pyarrow.ArrowException) as error:
         raise _damaged(file, str(error)) from error

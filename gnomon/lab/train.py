@@ -14,10 +14,10 @@ from gnomon.errors import OptionError
 from gnomon.lab import checkpoint
 from gnomon.lab.build import encoding_parameters
 from gnomon.lab.checkpoint import History
-from gnomon.lab.experiment import Experiment, Training
-from gnomon.lab.places import places
+from gnomon.lab.experiment import Experiment, Text, Training
+from gnomon.lab.places import laid, places
 from gnomon.lab.seeds import generator, seed_of
-from gnomon.lab.task import Task
+from gnomon.lab.task import IGNORED, Trained
 from gnomon.memory import Memory
 from gnomon.past import Past
 from gnomon.transformer import Transformer
@@ -66,7 +66,7 @@ def optimizer_of(model: nn.Module, training: Training) -> torch.optim.AdamW:
 
 
 def train(
-    model: Transformer, task: Task, experiment: Experiment, accelerator: Accelerator, watch: Watch = Watch()
+    model: Transformer, task: Trained, experiment: Experiment, accelerator: Accelerator, watch: Watch = Watch()
 ) -> tuple[nn.Module, History]:
     """Train in place; returns the model as accelerate has wrapped it, and the history.
 
@@ -91,19 +91,24 @@ def train(
         batch = batches(experiment.seed, step, training.batch, training.length)
         inputs, targets = batch.inputs[share].to(accelerator.device), batch.targets[share].to(accelerator.device)
         drawn = generator("positions", experiment.seed, step)
-        pos = places(training, training.length, past.length, drawn, accelerator.device)
+        if isinstance(experiment.task, Text):
+            pos = places(training, training.length, past.length, drawn, accelerator.device)
+        else:
+            pos = laid(batch, model, training, drawn, accelerator.device)
         for encoding in model.encodings:
             pos = encoding.draw(pos, drawn, training.batch)
         pos = pos if pos.rows == 1 else pos.row(torch.arange(training.batch, device=pos.coords.device)[share])
         torch.manual_seed(seed_of("dropout", experiment.seed, step, accelerator.process_index))
         logits = wrapped(inputs, pos, cache=past)
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), ignore_index=IGNORED)
+        loss = loss * _weight(batch.targets, share)
         auxiliary = sum(encoding.auxiliary(pos, drawn) for encoding in model.encodings)
         stepper.zero_grad()
         accelerator.backward(loss + auxiliary)
         accelerator.clip_grad_norm_(model.parameters(), training.clip)
         stepper.step()
         pending.append(loss.detach())
+        history.tokens.append(batch.targets.numel())
         last = step + 1 == training.steps
         if len(pending) < look and not last:
             continue
@@ -115,7 +120,7 @@ def train(
         wrong = next((i for i, value in enumerate(losses) if not math.isfinite(value)), None)
         if wrong is not None:
             kept = history.step - len(losses) + wrong + 1
-            del history.losses[kept:], history.seconds[kept:]
+            del history.losses[kept:], history.seconds[kept:], history.tokens[kept:]
             return wrapped, history
         watch.report(history)
         stop = _agreed(watch.stop(), accelerator)
@@ -147,7 +152,7 @@ def _gathered(past: Past, accelerator: Accelerator) -> dict[str, torch.Tensor]:
 
 def _resume(path: Path | None, experiment: Experiment, model: nn.Module, optimizer: torch.optim.AdamW) -> History:
     found = None if path is None else checkpoint.load(path, experiment.hash, model, optimizer)
-    return History([], []) if found is None else found
+    return History() if found is None else found
 
 
 def _agreed(stop: bool, accelerator: Accelerator) -> bool:
@@ -155,6 +160,13 @@ def _agreed(stop: bool, accelerator: Accelerator) -> bool:
     if accelerator.num_processes == 1:
         return stop
     return bool(accelerator.reduce(torch.tensor(float(stop), device=accelerator.device), "sum").item())
+
+
+def _weight(targets: torch.Tensor, share: slice) -> float:
+    """What the mean loss of a share is multiplied by, so that the mean over processes is that over scored tokens."""
+    scored = (targets != IGNORED).sum(dim=1)
+    processes = len(scored) // len(scored[share])
+    return processes * int(scored[share].sum()) / int(scored.sum())
 
 
 def _share(batch: int, accelerator: Accelerator) -> slice:

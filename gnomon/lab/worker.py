@@ -56,7 +56,7 @@ def main() -> int:
     task = json.loads(sys.stdin.readline())
     torch.set_num_threads(task["threads"])
     experiment = Experiment.from_json(task["experiment"])
-    wire.report(Event(experiment.hash, experiment.label, experiment.seed, "start", steps=experiment.training.steps))
+    wire.report(Event(experiment.hash, experiment.title, experiment.seed, "start", steps=experiment.training.steps))
     with flagged() as signalled:
         given = {**task["settings"], "trackers": tuple(task["settings"]["trackers"])}
         settings = Settings(**given, report=wire.report, stop=lambda: wire.broken or signalled())

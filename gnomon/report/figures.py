@@ -1,68 +1,74 @@
-"""The figures that compare series: loss against length, loss by position, training curves. Vega-Lite through Altair.
+"""The figures that compare series: loss or right answers against length, loss by position, training curves.
 
-Every figure has the parameter `shown`, the labels to draw; the page's legend sets it. Series keep colour, dash and
-marker from figure to figure, and each line is named in the right margin, so none of the three has to be looked up.
+Vega-Lite through Altair. Every figure has the parameter `shown`, the labels to draw; the page's legend sets it. Series
+keep colour, dash and marker from figure to figure, and each line is named in the right margin, so none of the three has
+to be looked up.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 
 import altair as alt
 
-from gnomon.lab.measures import TOLERANCE
 from gnomon.report import frames
 from gnomon.report.frames import Row, Stored
 from gnomon.report.palette import Look, Palette
 from gnomon.report.spec import FONT, Sheets, Spec, finish
 from gnomon.report.summary import Summary
+from gnomon.report.yardstick import ANSWERS, TEXT
 
 MARGIN = 8  # px between the plot and the names at its right
 STRIP = 18  # px of height for each encoding without a loss at the longest length
 
 
-def loss_by_length(
-    summary: Summary, palette: Palette, width: int | str = "container", height: int = 400, quantity: str = "paired_loss"
+def by_length(
+    summary: Summary,
+    palette: Palette,
+    width: int | str = "container",
+    height: int = 400,
+    quantity: str | None = None,
 ) -> Spec | None:
-    """Loss against length, log-2; None when nothing was measured.
+    """Loss, or the share of right answers, against length, log-2; None when nothing was measured.
 
-    The parameter `quantity` chooses among `frames.quantities`. A cross at the foot is a length without a loss.
+    The parameter that the yardstick names chooses among `frames.quantities`, at first `quantity` or the main one. A
+    cross at the foot is a length without a number, a dashed grey line what guessing gives.
     """
-    if not frames.quantities(summary):
+    yardstick, words = summary.yardstick, frames.quantities(summary)
+    if not words:
         return None
     medians, missing = frames.length_medians(summary), frames.gaps(summary)
     sheets = Sheets()
-    words = {key: _title(summary, key) for key in frames.quantities(summary)}
+    titles = {key: yardstick.titles[key].format(unit=summary.unit) for key in words}
     ticks = summary.lengths
     x = alt.X(
         "length:Q",
-        title="length of the window",
+        title=yardstick.across,
         scale=alt.Scale(type="log", base=2, domain=[ticks[0], ticks[-1]], nice=False, padding=10),
         axis=alt.Axis(values=ticks, format="d", labelOverlap="greedy", grid=False),
     )
+    over = "windows" if yardstick is TEXT else "examples"
     tips = [
         _words("label", "encoding"),
         alt.Tooltip("length:Q"),
-        alt.Tooltip("value:Q", title="nats", format=".4f"),
-        alt.Tooltip("error:Q", title="± over windows", format=".4f"),
+        alt.Tooltip("value:Q", title=yardstick.shown, format=".4f"),
+        alt.Tooltip("error:Q", title=f"± over {over}", format=".4f"),
         alt.Tooltip("low:Q", title="lowest seed", format=".4f"),
         alt.Tooltip("high:Q", title="highest seed", format=".4f"),
         alt.Tooltip("seeds:Q"),
     ]
-    chosen = "datum.quantity === quantity"
+    chosen = f"datum.quantity === {yardstick.signal}"
     without = {row["label"] for row in missing if row["length"] == ticks[-1]}
     lines = _lines(
         sheets, summary, palette, medians, frames.length_seeds(summary), x, "length", tips, "seed:N", chosen, without
     )
-    tolerance = (
-        alt.Chart(sheets.add("tolerance", [{"quantity": "paired_excess", "value": TOLERANCE}]))
-        .transform_filter(chosen)
-        .encode(y="value:Q")
-    )
-    limit = tolerance.mark_rule(color=palette.accent, strokeDash=[2, 3])
-    chart = alt.layer(*_training_marks(sheets, summary, palette, "length"), limit, *lines)
+    limits = [{"quantity": key, "value": value} for key, value in yardstick.limits.items()]
+    limit = alt.Chart(sheets.add("tolerance", limits)).transform_filter(chosen).encode(y="value:Q")
+    layers = [limit.mark_rule(color=palette.accent, strokeDash=[2, 3]), *_shares(sheets, summary, palette, x, chosen)]
+    chart = alt.layer(*_training_marks(sheets, summary, palette, "length"), *layers, *lines)
     if missing:
         chart = alt.layer(chart, _gaps(sheets, missing, palette, x, summary)).resolve_scale(y="independent")
-    title = alt.Title(text=alt.ExprRef("titles[quantity]"))
-    chart = chart.add_params(alt.param(name="quantity", value=quantity), alt.param(name="titles", value=words))
+    title = alt.Title(text=alt.ExprRef(f"titles[{yardstick.signal}]"))
+    first = alt.param(name=yardstick.signal, value=yardstick.main if quantity is None else quantity)
+    chart = chart.add_params(first, alt.param(name="titles", value=titles))
     return finish(chart.add_params(_shown(summary)).properties(title=title), sheets, palette, width, height)
 
 
@@ -201,7 +207,9 @@ def _names(
 
     The push is a running maximum of (value - gap * rank), all in Vega transforms, so it follows what is shown.
     """
-    base = alt.Chart(sheets.add("ends", anchors)).transform_filter(_SHOWN)
+    # On an axis from 0 to 1, names keep the distance that this axis needs, however close the lines are.
+    whole = [{**row, "low": 0, "high": 1} if row.get("quantity") in ANSWERS.shares else row for row in anchors]
+    base = alt.Chart(sheets.add("ends", whole)).transform_filter(_SHOWN)
     if chosen:
         base = base.transform_filter(chosen)
     base = (
@@ -242,6 +250,17 @@ def _gaps(sheets: Sheets, missing: Sequence[Row], palette: Palette, x: alt.X, su
     return alt.layer(cross, name)
 
 
+def _shares(sheets: Sheets, summary: Summary, palette: Palette, x: alt.X, chosen: str) -> list[alt.Chart]:
+    """Of shares, what guessing gives, and an axis from 0 to 1."""
+    shares = summary.yardstick.shares
+    if not shares:
+        return []
+    ends = sheets.add("shares", [{"quantity": key, "value": end} for key in shares for end in (0, 1)])
+    axis = alt.Chart(ends).transform_filter(chosen).mark_rule(opacity=0).encode(y="value:Q")
+    guess = alt.Chart(sheets.add("chances", frames.chances(summary))).transform_filter(chosen)
+    return [axis, guess.mark_line(color=palette.muted, strokeDash=[6, 4], strokeWidth=1.2).encode(x=x, y="value:Q")]
+
+
 def _training_marks(sheets: Sheets, summary: Summary, palette: Palette, at: str) -> list[alt.Chart]:
     many = len(summary.trained) > 1
     rows = [{at: length, "text": f"trained at {length}" if not many else str(length)} for length in summary.trained]
@@ -271,12 +290,6 @@ def _words(field: str, title: str) -> alt.Tooltip:
 
 def _shown(summary: Summary) -> alt.Parameter:
     return alt.param(name="shown", value=[series.label for series in summary.series])
-
-
-def _title(summary: Summary, quantity: str) -> str:
-    if quantity == "paired_excess":
-        return f"Rise over the loss at the training length, on the same targets (nats per {summary.unit})"
-    return f"Loss on {frames.QUANTITIES[quantity]} (nats per {summary.unit})"
 
 
 def _octaves(rows: Sequence[Row]) -> list[int]:

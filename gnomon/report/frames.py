@@ -7,12 +7,6 @@ import pyarrow as pa
 
 from gnomon.report.summary import STANDARD_ERRORS, Series, Summary, entry, number
 
-QUANTITIES = {
-    "paired_loss": "the same targets at every length",
-    "paired_excess": "their rise over the training length",
-    "loss": "non-overlapping windows",
-    "sliding_loss": "a sliding window",
-}
 CURVE_POINTS = 120
 
 Row = dict[str, object]
@@ -24,7 +18,7 @@ def quantities(summary: Summary) -> dict[str, str]:
     """The measures that some run holds, key -> words."""
     return {
         key: words
-        for key, words in QUANTITIES.items()
+        for key, words in summary.yardstick.quantities.items()
         if any(series.stat(key, length) for series in summary.done for length in series.measured())
     }
 
@@ -76,6 +70,17 @@ def gaps(summary: Summary) -> list[Row]:
         for series in summary.done
         for length, gap in series.gaps().items()
     ]
+
+
+def chances(summary: Summary) -> list[Row]:
+    """One row a share and measured length: what guessing gives."""
+    found: dict[tuple[str, int], Row] = {}
+    for series in summary.done:
+        for key, chance in (("exact", "chance_exact"), ("token_accuracy", "chance_token")):
+            for length in series.lengths():
+                if (stat := series.stat(chance, length)) is not None:
+                    found[key, length] = {"quantity": key, "length": length, "value": float(f"{stat.median:.5g}")}
+    return [found[at] for at in sorted(found)]
 
 
 def position_rows(summary: Summary, tables: Mapping[str, Stored]) -> list[Row]:

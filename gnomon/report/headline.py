@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gnomon.lab.measures import TOLERANCE
+from gnomon.report import headline_answers
 from gnomon.report.summary import COLLAPSE, Series, Summary
 from gnomon.report.wording import listing, nats, plural, rise
+from gnomon.report.yardstick import ANSWERS
 
 
 @dataclass(frozen=True)
@@ -31,18 +33,23 @@ class Headline:
 
 def headline(summary: Summary) -> Headline:
     """The title sentence and the sentences under it, as plain text."""
+    answers = summary.yardstick is ANSWERS
     judged = [series for series in summary.ranked() if series.reach]
     longer = [series for series in judged if _asked_beyond(series)]
-    findings = [Finding(_fate(series), series) for series in longer if not series.holds or series.reach.spread]
+    fate, idle = (headline_answers.fate, headline_answers.unlearned) if answers else (_fate, _unlearned)
+    findings = [Finding(fate(series), series) for series in longer if not series.holds or series.reach.spread]
     findings += [Finding(_unmeasured(series), series) for series in judged if longer and series not in longer]
-    findings += [Finding(_unlearned(series), series) for series in summary.done if series.unlearned]
+    findings += [Finding(idle(series), series) for series in summary.done if series.unlearned]
     findings += [
         Finding(_unjudged(series), series) for series in summary.done if not series.reach and not series.unlearned
     ]
     findings += [Finding(_lost(series), series) for series in summary.series if series.lost]
     if judged:
-        findings += [Finding(text) for text in (_lowest(summary), _sampling(summary)) if text]
-    return Headline(_title(summary, judged, longer), tuple(findings))
+        top = headline_answers.best(summary) if answers else _lowest(summary)
+        findings += [Finding(text) for text in (top, _sampling(summary)) if text]
+    if not summary.done or not answers:
+        return Headline(_title(summary, judged, longer), tuple(findings))
+    return Headline(headline_answers.title(summary), tuple(findings))
 
 
 def _title(summary: Summary, judged: list[Series], longer: list[Series]) -> str:
@@ -156,7 +163,9 @@ def _missing(series: Series, lengths: Sequence[int]) -> str:
 
 
 def _unmeasured(series: Series) -> str:
-    return f"({nats(series.in_range().median)} in range) was not measured past {series.training}."
+    here = series.in_range().median
+    shown = f"{headline_answers.percent(here)} right" if series.yardstick is ANSWERS else nats(here)
+    return f"({shown} in range) was not measured past {series.training}."
 
 
 def _lowest(summary: Summary) -> str:
@@ -192,7 +201,8 @@ def _unlearned(series: Series) -> str:
 
 
 def _unjudged(series: Series) -> str:
-    return f"has no loss at its training length {series.training}, so its reach is not known."
+    what = "right or wrong answers" if series.yardstick is ANSWERS else "loss"
+    return f"has no {what} at its training length {series.training}, so its reach is not known."
 
 
 def _lost(series: Series) -> str:

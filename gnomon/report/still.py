@@ -8,29 +8,34 @@ import vl_convert
 from gnomon.checked import checked
 from gnomon.errors import DataError, OptionError, unknown
 from gnomon.lab.files import replace_file, writing
-from gnomon.report.figures import loss_by_length
-from gnomon.report.frames import QUANTITIES
+from gnomon.report.figures import by_length
 from gnomon.report.palette import LIGHT
-from gnomon.report.summary import Record, summarise
+from gnomon.report.summary import Record, by_task
 
 WIDTH, HEIGHT = 760, 420
 
 
 @checked
-def figure(records: Sequence[Record], path: Path | str, *, quantity: str = "paired_loss") -> Path:
-    """Loss against length as SVG or PNG, by the suffix of `path`; folders are made. Returns the path.
+def figure(records: Sequence[Record], path: Path | str, *, quantity: str | None = None) -> Path:
+    """The main figure, loss or right answers against length, as SVG or PNG, by the suffix of `path`; returns the path.
 
-    quantity: paired_loss, paired_excess, loss or sliding_loss. Raises OptionError for another suffix or quantity,
-    DataError when no run measured anything.
+    quantity: paired_loss (the default), paired_excess, loss or sliding_loss of text; exact (the default),
+    token_accuracy or loss of a task with answers. Folders are made. Raises OptionError for another suffix or quantity,
+    or for runs of several tasks, DataError when no run measured anything.
     """
-    if quantity not in QUANTITIES:
-        raise unknown("quantity", quantity, QUANTITIES)
-    path = Path(path)
+    summaries, path = by_task(records), Path(path)
+    if len(summaries) > 1:
+        named = ", ".join(summary.task for summary in summaries)
+        raise OptionError("a figure is of one task", given=named, do="keep the runs of each task in a store of its own")
+    [summary] = summaries
+    quantity = summary.yardstick.main if quantity is None else quantity
+    if quantity not in summary.yardstick.quantities:
+        raise unknown("quantity", quantity, summary.yardstick.quantities)
     if path.suffix not in (".svg", ".png"):
         raise OptionError(
             f"cannot export a figure to {path.name!r}", given=path.suffix or "no suffix", allowed=".svg, .png"
         )
-    spec = loss_by_length(summarise(records), LIGHT, WIDTH, HEIGHT, quantity)
+    spec = by_length(summary, LIGHT, WIDTH, HEIGHT, quantity)
     if spec is None:
         raise DataError(
             "a figure of runs that measured nothing",

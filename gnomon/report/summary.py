@@ -3,17 +3,25 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from gnomon.errors import DataError, StoreError
-from gnomon.lab.measures import TOLERANCE, Reach, learned, reach, unigram_loss
+from gnomon.lab.measures import HOLDS, TOLERANCE, Reach, has_answers, learned, reach, unigram_loss
+from gnomon.lab.naming import task_label
+from gnomon.report.settings import Record, distinct, setting
+from gnomon.report.yardstick import ANSWERS, TEXT, Yardstick
 
-Record = Mapping[str, object]
 FINISHED = "finished"
 COLLAPSE = 1.0
 """Nats above the training length, at any longer one, from which the report says that an encoding collapses."""
-STANDARD_ERRORS = {"paired_loss": "paired_se", "loss": "loss_se", "paired_excess": "paired_excess_se"}
+STANDARD_ERRORS = {
+    "paired_loss": "paired_se",
+    "loss": "loss_se",
+    "paired_excess": "paired_excess_se",
+    "exact": "exact_se",
+    "token_accuracy": "token_accuracy_se",
+}
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Gap:
-    """Why a length has no loss. state: 'refused' by the encoding, or 'diverged', when the loss was not finite."""
+    """Why a length has no number. state: 'refused' by the encoding, or 'diverged', when the loss was not finite."""
 
     state: str
     reason: str
@@ -66,7 +74,8 @@ class Gap:
 class Series:
     """All seeds of one configuration. `runs` finished; `lost` diverged or failed. `order`: its place in the records.
 
-    `unlearned`: those of `runs` whose loss in range is not below that of byte frequencies, and which so have no reach.
+    `unlearned`: those of `runs` that do not know, at the training length, what they were trained for (their loss is not
+    below that of byte frequencies; too few of their answers are right), and which so have no reach.
     """
 
     label: str
@@ -79,8 +88,12 @@ class Series:
 
     @property
     def did_not_learn(self) -> bool:
-        """Whether it has no reach because the median seed has learned no more than byte frequencies."""
+        """Whether it has no reach because the median seed has not learned its task."""
         return self.reach is None and bool(self.unlearned)
+
+    @property
+    def yardstick(self) -> Yardstick:
+        return ANSWERS if has_answers(self.records[0]) else TEXT
 
     @property
     def unigram_loss(self) -> float | None:
@@ -111,7 +124,7 @@ class Series:
         return sorted({row["length"] for run in self.runs for row in run["lengths"]})
 
     def measured(self) -> list[int]:
-        return [length for length in self.lengths() if self.stat("paired_loss", length)]
+        return [length for length in self.lengths() if self.stat(self.yardstick.main, length)]
 
     def gaps(self) -> dict[int, Gap]:
         """The lengths that no finished seed measured, ascending, with what a seed's record says of them."""
@@ -120,8 +133,8 @@ class Series:
         return {n: Gap(rows[n]["status"], rows[n].get("reason") or "no reason recorded") for n in missing}
 
     def in_range(self) -> Stat | None:
-        """The paired loss at the training length: what stands beside every reach."""
-        return self.stat("paired_loss", self.training)
+        """What it is judged by, at the training length: that stands beside every reach."""
+        return self.stat(self.yardstick.main, self.training)
 
     def worst_excess(self) -> float:
         """The largest median rise over the training length at any longer measured length, 0 if none was measured."""
@@ -138,6 +151,16 @@ class Summary:
     @property
     def done(self) -> tuple[Series, ...]:
         return tuple(series for series in self.series if series.runs)
+
+    @property
+    def yardstick(self) -> Yardstick:
+        """What all series are judged by; of several kinds of task, that of the first: see `by_task`."""
+        return self.series[0].yardstick
+
+    @property
+    def task(self) -> str:
+        """What the task is called: `text`, or its name and options."""
+        return task_label(self.series[0].records[0]["experiment"]["task"])
 
     @property
     def trained(self) -> list[int]:
@@ -170,12 +193,13 @@ class Summary:
         return "byte" if same else "token"
 
     def ranked(self) -> list[Series]:
-        """Farthest reach first, then the lower loss at the longest measured length; what has no reach comes last."""
+        """Farthest reach first, then what is better at the longest measured length; what has no reach comes last."""
 
         def key(series: Series) -> tuple[int, int, float, int]:
             if series.reach is None:
                 return (1 if series.runs else 2, 0, 0.0, series.order)
-            return (0, -series.reach.length, series.stat("paired_loss", series.measured()[-1]).median, series.order)
+            last = series.stat(series.yardstick.main, series.measured()[-1]).median
+            return (0, -series.reach.length, -last if series.yardstick is ANSWERS else last, series.order)
 
         return sorted(self.series, key=key)
 
@@ -194,10 +218,23 @@ def summarise(records: Sequence[Record], tolerance: float = TOLERANCE) -> Summar
             )
     groups: dict[str, list[Record]] = {}
     for record in records:
-        groups.setdefault(json.dumps(_setting(record), sort_keys=True), []).append(record)
-    names = _labels(list(groups.values()))
+        groups.setdefault(json.dumps(setting(record), sort_keys=True), []).append(record)
+    names = distinct(list(groups.values()))
     return Summary(
         tuple(_series(name, order, group, tolerance) for order, (name, group) in enumerate(zip(names, groups.values())))
+    )
+
+
+def by_task(records: Sequence[Record], tolerance: float = TOLERANCE) -> tuple[Summary, ...]:
+    """A summary for each task, in the order of the records. A label has one place in the order in all of them."""
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(json.dumps(setting(record)["task"], sort_keys=True), []).append(record)
+    summaries = [summarise(group, tolerance) for group in groups.values()] or [summarise(records)]
+    labels = list(dict.fromkeys(series.label for summary in summaries for series in summary.series))
+    return tuple(
+        Summary(tuple(replace(series, order=labels.index(series.label)) for series in summary.series))
+        for summary in summaries
     )
 
 
@@ -220,25 +257,12 @@ def reach_text(length: int, censored: bool) -> str:
     return f"≥{length}" if censored else str(length)
 
 
-def flatten(tree: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """{"a": {"b": 1}} -> {"a.b": 1}."""
-    flat: dict[str, object] = {}
-    for key, value in tree.items():
-        flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return flat
-
-
-def _setting(record: Record) -> dict[str, object]:
-    """The experiment without its seed, and without the place of its text, which its digest identifies."""
-    experiment = {key: value for key, value in record["experiment"].items() if key != "seed"}
-    return experiment | {"task": {key: value for key, value in experiment["task"].items() if key != "path"}}
-
-
 def _series(label: str, order: int, group: list[Record], tolerance: float) -> Series:
     runs = tuple(sorted((r for r in group if r["status"] == FINISHED), key=_seed))
     lost = tuple(sorted((r for r in group if r["status"] != FINISHED), key=_seed))
     training = training_length(group[0])
-    judged = [run for run in runs if (row := entry(run, training)) and number(row.get("paired_loss")) is not None]
+    main = (ANSWERS if has_answers(group[0]) else TEXT).main
+    judged = [run for run in runs if (row := entry(run, training)) and number(row.get(main)) is not None]
     unlearned = tuple(run for run in judged if learned(run, tolerance) is False)
     knowing = [run for run in judged if run not in unlearned]
     return Series(label, order, training, runs, lost, unlearned, _reach(knowing, len(unlearned), training, tolerance))
@@ -261,25 +285,14 @@ def _reach(runs: Sequence[Record], unlearned: int, training: int, tolerance: flo
 
 
 def _close(run: Record, training: int, found: Reach, tolerance: float) -> bool:
-    """Whether the verdict at a length up to the first failing one lies within two standard errors of the tolerance."""
+    """Whether a verdict at a length up to the first failing one lies within two standard errors of the limit."""
+    key, limit = ("exact", HOLDS) if has_answers(run) else ("paired_excess", tolerance)
     longer = sorted(row["length"] for row in run["lengths"] if row["length"] > training)
     failing = next((length for length in longer if length > found.length), found.length)
     for row in (entry(run, length) for length in longer if length <= failing):
         if row is None:
             continue
-        excess, se = number(row.get("paired_excess")), number(row.get("paired_excess_se"))
-        if excess is not None and se is not None and abs(excess - tolerance) < 2 * se:
+        value, se = number(row.get(key)), number(row.get(STANDARD_ERRORS[key]))
+        if value is not None and se is not None and abs(value - limit) < 2 * se:
             return True
     return False
-
-
-def _labels(groups: list[list[Record]]) -> list[str]:
-    """Distinct names: a label that two configurations share gets what tells them apart, 'rope · model.depth 4'."""
-    labels = [group[0]["label"] for group in groups]
-    settings = [flatten(_setting(group[0])) for group in groups]
-    named = []
-    for label, setting in zip(labels, settings):
-        twins = [other for name, other in zip(labels, settings) if name == label]
-        apart = [key for key in setting if any(other.get(key) != setting[key] for other in twins)]
-        named.append(" · ".join([label, *(f"{key} {str(setting[key])[:16]}" for key in apart)]))
-    return [name if named.count(name) == 1 else f"{name} · {group[0]['hash']}" for name, group in zip(named, groups)]

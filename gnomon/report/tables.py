@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gnomon.report.summary import Gap, Record, Series, Stat, Summary, flatten, number
+from gnomon.report.settings import flatten
+from gnomon.report.summary import Gap, Record, Series, Stat, Summary, number
 from gnomon.report.wording import DASH, nats, rise, span, thousands
 
 FACTORS = (2, 4, 8)
@@ -71,7 +72,7 @@ def every_length(summary: Summary) -> Table:
         for length in series.lengths():
             head = Cell(str(length), "trained" if length == series.training else "", length)
             if length in gaps:
-                rows.append(Row(series, (head, Cell(_state(gaps[length]), gaps[length].reason), *[EMPTY] * 6)))
+                rows.append(Row(series, (head, Cell(gap_state(gaps[length]), gaps[length].reason), *[EMPTY] * 6)))
                 continue
             quantities = ("paired_loss", "paired_excess", "loss", "bits_per_byte", "sliding_loss", "sliding_perplexity")
             cells = [
@@ -133,9 +134,12 @@ def samples(summary: Summary) -> list[tuple[str, str]]:
             if row["length"] == length and row["status"] == "measured"
         ]
         counts = [
-            [int(row[key]) for row in rows if number(row.get(key)) is not None] for key in ("windows", "paired_windows")
+            [int(row[key]) for row in rows if number(row.get(key)) is not None]
+            for key in ("windows", "paired_windows", "examples")
         ]
-        if all(counts):
+        if counts[2]:
+            found.append((str(length), f"{span(counts[2])} examples"))
+        elif all(counts[:2]):
             found.append((str(length), f"{span(counts[0])} windows, {span(counts[1])} paired"))
     return found
 
@@ -175,7 +179,12 @@ def _result_cells(series: Series, factors: Iterable[int], unit: str) -> Iterable
         yield _stat_cell(here and here.scaled(1 / math.log(2)), 3)
     for factor in factors:
         yield _at(series, factor * series.training)
-    yield _reach(series)
+    yield reach_cell(series)
+    yield from cost_cells(series)
+
+
+def cost_cells(series: Series) -> Iterable[Cell]:
+    """Parameters, time of a step, peak memory."""
     parameters = series.records[0].get("parameters") or {}
     total, own = parameters.get("total"), parameters.get("encoding")
     yield Cell(thousands(total), thousands(own), total)
@@ -183,7 +192,7 @@ def _result_cells(series: Series, factors: Iterable[int], unit: str) -> Iterable
     yield _cost(series, "peak_memory_bytes", 1e-6, 0)
 
 
-def _reach(series: Series) -> Cell:
+def reach_cell(series: Series) -> Cell:
     idle = f"{len(series.unlearned)} of {len(series.runs)} seeds did not learn"
     some = len(series.unlearned) < len(series.runs)
     if series.did_not_learn:
@@ -201,7 +210,7 @@ def _reach(series: Series) -> Cell:
 def _at(series: Series, length: int) -> Cell:
     """The loss at a length, and under it the rise over the training length."""
     if length in series.gaps():
-        return Cell(_state(series.gaps()[length]))
+        return Cell(gap_state(series.gaps()[length]))
     loss, excess = series.stat("paired_loss", length), series.stat("paired_excess", length)
     if loss is None:
         return EMPTY
@@ -232,7 +241,7 @@ def _cost(series: Series, key: str, scale: float, digits: int) -> Cell:
     return Cell(nats(middle, digits), "", middle)
 
 
-def _state(gap: Gap) -> str:
+def gap_state(gap: Gap) -> str:
     return "not finite" if gap.state == "diverged" else gap.state
 
 

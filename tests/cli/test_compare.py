@@ -106,6 +106,24 @@ def test_results_by_sql(gnomon, here):
     assert json.loads(shown.out) == [{"length": 16, "status": "measured"}, {"length": 32, "status": "refused"}]
 
 
+def test_a_task_with_answers_from_training_to_the_report(gnomon, here):
+    store = str(here / "answers")
+    options = ["--encodings", "rope", "--length", "3", "--lengths", "3", "6", "--steps", "3", "--workers", "1"]
+    shown = gnomon("compare", "--task", "copy", "alphabet=4", *options, "--store", store)
+    assert shown.code == 0, shown.err
+    assert "rope on copy alphabet=4 seed 0: finished, 0." in shown.err
+    assert shown.out.startswith("Nothing to compare: no encoding learned copy alphabet=4 within its training")
+    rows = {line.split()[0]: line.split() for line in shown.out.splitlines() if line}
+    assert rows["rope"][1] == "1" and rows["rope"][4:6] == ["not", "learned"]
+    assert "by guessing: 0.016 at 3, 2e−4 at 6" in " ".join(shown.out.split())
+    assert "Right answers against length" in (here / "answers" / "report.html").read_text()
+    told = gnomon("results", store)
+    assert told.code == 0 and "did not learn" in told.out
+    query = "select label, chance_exact from lengths where length = 3"
+    found = json.loads(gnomon("results", store, "--sql", query, "--json").out)
+    assert found == [{"label": "rope", "chance_exact": 1 / 64}]
+
+
 @pytest.mark.parametrize(
     "wrong, said",
     [
@@ -126,6 +144,15 @@ def test_results_by_sql(gnomon, here):
         (["results", "{here}/runs", "--sql", "select labl from runs"], "labl"),
         (["results", "{here}/runs", "--csv", "--json"], "choose one"),
         (["results", "{here}/runs", "--sql", " "], "sql is empty"),
+        (["compare", "--task", "cpy", "--store", "{here}/other"], "did you mean 'copy'?"),
+        (["compare", "--task", "copy", "alphabt=3", "--store", "{here}/other"], "did you mean 'alphabet'?"),
+        (["compare", "--task", "copy", "alphabet", "--store", "{here}/other"], "name=value"),
+        (["compare", "--task", "sort", "alphabet=9", "--store", "{here}/other"], "cannot hold this length"),
+        (["compare", "--task", "jsonl", "--store", "{here}/other"], "path=FILE"),
+        (["compare", "--task", "jsonl", "path={here}/no.jsonl", "--store", "{here}/other"], "no.jsonl"),
+        (["compare", "--task", "jsonl", "path={here}/book.txt", "--store", "{here}/other"], "line 1: not JSON"),
+        (["compare", "--task", "{here}/plan.py:Mine", "--store", "{here}/other"], "unknown task in"),
+        (["compare", "--task", "copy", "--text", "{here}/book.txt", "--store", "{here}/other"], "has one task"),
         (["compare", "--text", "", "--store", "{here}/other"], "text is empty"),
         (["compare", "--seeds", "0", "--encodings", "", "--store", "{here}/other"], "encodings is empty"),
         (["report", ""], "store is empty"),
@@ -143,6 +170,7 @@ def test_a_mistake_is_explained(gnomon, here, wrong, said):
 
 def test_the_command_is_written_as_it_can_be_typed():
     assert Compare().command == "gnomon compare quick"
+    assert Compare(task=("copy", "alphabet=4")).command == "gnomon compare quick --task copy alphabet=4"
     typed = Compare("my plan.py", seeds=(0, 1), steps=5, cpu=True).command
     assert typed == "gnomon compare 'my plan.py' --steps 5 --seeds 0 1 --cpu"
 

@@ -82,6 +82,7 @@ def test_a_finished_run_has_all_it_should(filled: Store):
     assert {row["length"] for row in filled.positions(record["hash"])} == {8, 16, 32}
     assert not filled.checkpoint(record["hash"]).exists()
     assert {f.name for f in filled.folder(record["hash"]).iterdir()} == {
+        "SHA256SUMS",
         "record.json",
         "curve.parquet",
         "positions.parquet",
@@ -225,7 +226,7 @@ def test_a_run_is_there_only_once_its_folder_has_its_name(filled: Store, tmp_pat
     store, record = Store(tmp_path / "runs", create=True), filled.records()[0]
 
     def interrupted(old: Path, new: Path) -> None:
-        assert {file.name for file in Path(old).iterdir()} == {"record.json"} and store.hashes() == []
+        assert {file.name for file in Path(old).iterdir()} == {"SHA256SUMS", "record.json"} and store.hashes() == []
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("gnomon.lab.store.os.rename", interrupted)

@@ -11,7 +11,7 @@ import pytest
 
 from gnomon.errors import DataError, OptionError
 from gnomon.report import figure, frames
-from gnomon.report.figures import loss_by_length, loss_by_position, training_curves
+from gnomon.report.figures import by_length, loss_by_position, training_curves
 from gnomon.report.palette import DARK, LIGHT, VARIABLES, Look
 from gnomon.report.summary import summarise
 from tests.report import fakes
@@ -85,7 +85,7 @@ def test_every_line_of_ten_is_named_and_dashed(kind):
     runs = fakes.three_seeds()
     summary = summarise(runs)
     spec = {
-        "length": lambda: loss_by_length(summary, LIGHT),
+        "length": lambda: by_length(summary, LIGHT),
         "position": lambda: loss_by_position(summary, fakes.positions(runs), LIGHT),
         "training": lambda: training_curves(summary, fakes.curves(runs), LIGHT),
     }[kind]()
@@ -217,14 +217,14 @@ def test_without_tables_there_is_no_figure():
     summary = summarise(fakes.one_seed())
     assert loss_by_position(summary, {}, LIGHT) is None
     assert training_curves(summary, {}, LIGHT) is None
-    assert loss_by_length(summarise([record("t5", status="failed")]), LIGHT) is None
+    assert by_length(summarise([record("t5", status="failed")]), LIGHT) is None
 
 
 def test_specifications_are_json_without_nan():
     runs = fakes.troubled()
     runs[0]["lengths"][-1] |= {"paired_loss": float("nan"), "sliding_loss": float("inf")}
     summary = summarise(runs)
-    for spec in (loss_by_length(summary, VARIABLES), training_curves(summary, fakes.curves(runs), VARIABLES)):
+    for spec in (by_length(summary, VARIABLES), training_curves(summary, fakes.curves(runs), VARIABLES)):
         json.dumps(spec, allow_nan=False)
 
 

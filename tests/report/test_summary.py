@@ -6,7 +6,8 @@ import math
 import pytest
 
 from gnomon.errors import DataError, StoreError
-from gnomon.report.summary import Stat, flatten, number, summarise
+from gnomon.report.settings import flatten
+from gnomon.report.summary import Stat, number, summarise
 from tests.report import fakes
 from tests.report.fakes import record
 

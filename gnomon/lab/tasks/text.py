@@ -16,6 +16,8 @@ class TextTask:
     """
 
     vocabulary = 256
+    features = None
+    causal = True
 
     def __init__(self, corpus: Corpus):
         self.corpus = corpus

@@ -71,8 +71,8 @@
   }
   for (const button of all("[data-show]"))
     button.addEventListener("click", () => show(other => button.dataset.show === "all" || "holds" in other.dataset));
-  for (const input of all("input[name=quantity]"))
-    input.addEventListener("change", () => set("quantity", input.value));
+  for (const input of all(".choice input"))
+    input.addEventListener("change", () => set(input.name, input.value));
 
   root.dataset.ready = views.length;
 })();

@@ -1,0 +1,207 @@
+"""What is wrong with a store: each run held against its experiment, its tables and its weights, and what was left."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import filelock
+import pyarrow
+
+from gnomon.errors import StoreError
+from gnomon.lab import consistency, sums
+from gnomon.lab.experiment import Experiment, hash_of
+from gnomon.lab.store import HASH, MARKER, Store
+
+FILES = {
+    "finished": ("record.json", "curve.parquet", "positions.parquet", "weights.safetensors"),
+    "diverged": ("record.json", "curve.parquet"),
+    "failed": ("record.json",),
+}
+"""What lies in the folder of a run that has ended so. One that failed may have some of the others."""
+
+AGAIN = "run the same command again"
+
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError, pyarrow.ArrowException)
+"""What reading a file raises whose parts are not what they should be."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that a store should not have."""
+
+    kind: Literal["wrong", "left"]
+    """wrong: what is stored cannot be relied on. left: a process that was killed left it; it takes room, no more."""
+    where: str
+    """The file or folder, within the store."""
+    what: str
+    do: str
+
+
+def verify(store: Store) -> list[Fault]:
+    """Everything that is wrong with a store, and what was left in it; nothing is changed, and no user's code is run.
+
+    Found: whatever contradicts itself, its experiment, another file of the run or the sums of its files. Of a run that
+    has no sums a number that nothing repeats, such as one weight, may have changed to another finite one unseen.
+    """
+    faults = [*_beside(store)]
+    for hash in store.hashes():
+        faults += _run(store, hash)
+    return [*faults, *_work(store)]
+
+
+def _beside(store: Store) -> Iterator[Fault]:
+    """What lies in the store itself and is not the folder of a run."""
+    for entry in sorted(store.path.iterdir()):
+        if entry.name.startswith(f"{MARKER}."):
+            yield Fault("left", entry.name, "it was being written when its process died", f"remove {entry}")
+        elif (entry / "record.json").is_file() and not HASH.fullmatch(entry.name):
+            yield Fault("wrong", entry.name, "a run that has lost its name: nothing finds it", _rename(store, entry))
+        elif HASH.fullmatch(entry.name) and not entry.is_dir():
+            yield Fault("wrong", entry.name, "a file that has the name of a run", f"remove {entry}")
+
+
+def _run(store: Store, hash: str) -> Iterator[Fault]:
+    """What is wrong with one run: by what it says, and then by the sums of its files, where nothing else tells."""
+    folder = store.folder(hash)
+    found = [*_inside(store, hash)]
+    yield from found
+    named = {fault.where for fault in found}
+    for name, what in sums.wrong(folder).items():
+        if f"{hash}/{name}" not in named:
+            yield Fault("wrong", f"{hash}/{name}", what, f"remove {folder} and {AGAIN}")
+
+
+def _inside(store: Store, hash: str) -> Iterator[Fault]:
+    folder = store.folder(hash)
+    remove = f"remove {folder} and {AGAIN}"
+    try:
+        record = store.record(hash)
+    except StoreError as error:
+        file = folder / "record.json"
+        what = str(error.given).removeprefix(f"{file}: ")
+        renamed = _hash_within(file) not in (None, hash)
+        # A newer record says itself what to do.
+        do = _rename(store, folder) if renamed else remove if "damaged" in error.asked else error.do
+        yield Fault("wrong", f"{hash}/record.json", f"{error.asked}: {what}", do)
+        return
+    if record.get("command"):
+        remove = f"remove {folder} and run again: {record['command']}"
+    try:
+        experiment = Experiment.from_json(record["experiment"])
+    except UNREADABLE as error:
+        what = f"this gnomon does not know its experiment: {str(error).partition(chr(10))[0]}"
+        yield Fault("wrong", f"{hash}/record.json", what, f"read it by the gnomon that wrote it, or {remove}")
+        return
+    yield from _all(f"{hash}/record.json", remove, consistency.of_record(record, experiment))
+    if record["status"] not in FILES:
+        return
+    has = {file.name for file in folder.iterdir()}
+    for name in sorted(has - {*FILES["finished"], sums.NAME}):
+        yield Fault("left", f"{hash}/{name}", "no file of a run", f"move it out of {folder}")
+    for name in FILES[record["status"]]:
+        if name not in has:
+            yield Fault("wrong", f"{hash}/{name}", f"it is missing from a run that {record['status']}", remove)
+    checks = {
+        "curve.parquet": consistency.of_curve(store, record, experiment),
+        "positions.parquet": consistency.of_positions(store, record, experiment),
+        "weights.safetensors": consistency.of_weights(store, record, experiment),
+    }
+    for name, found in checks.items():
+        if name in has:
+            yield from _all(f"{hash}/{name}", remove, found)
+
+
+def _all(where: str, do: str, found: Iterable[str]) -> Iterator[Fault]:
+    """A fault for each thing that a check finds, and one for what keeps it from looking further."""
+    try:
+        for what in found:
+            yield Fault("wrong", where, what, do)
+    except StoreError as error:
+        yield Fault("wrong", where, f"it cannot be read: {str(error.given).partition(where + ': ')[2]}", do)
+    except UNREADABLE as error:
+        yield Fault("wrong", where, f"it is not as a run writes it: {type(error).__name__}: {error}", do)
+
+
+def _work(store: Store) -> Iterator[Fault]:
+    """What lies among the runs that are not finished, and belongs to none that anybody is making."""
+    from gnomon.lab.checkpoint import step_of
+
+    runs = {*store.hashes()}
+    for file in sorted(store.work.iterdir()) if store.work.is_dir() else ():
+        hash, _, rest = file.name.partition(".")
+        where, remove = f"{store.work.name}/{file.name}", f"remove {file}"
+        if not HASH.fullmatch(hash):
+            yield Fault("left", where, "nothing of a run", remove)
+        elif _held(store, hash):
+            continue
+        elif rest.endswith("tmp"):
+            yield Fault("left", where, "it was being written when its process died", remove)
+        elif file == store.checkpoint(hash):
+            if not step_of(file, hash):
+                yield _unusable(file, where, hash)
+            elif hash in runs and _status(store, hash) in ("finished", "diverged"):
+                yield Fault("left", where, "a checkpoint of a run that has ended", remove)
+            elif hash not in runs:
+                at = step_of(file, hash)
+                yield Fault("left", where, f"a run that was stopped at step {at:,}", f"{AGAIN}: it goes on from there")
+        elif rest == "lock":
+            if hash not in runs and not store.checkpoint(hash).is_file():
+                yield Fault("left", where, "a claim of a run that nobody makes and nobody has made", remove)
+        elif rest.endswith("log"):
+            if hash not in runs or _status(store, hash) != "failed":
+                yield Fault("left", where, "a log of a run that did not fail", remove)
+        else:
+            yield Fault("left", where, "nothing that a run writes", remove)
+
+
+def _held(store: Store, hash: str) -> bool:
+    """Whether a process is making the run. `Store.claim` would tell as well, and clear away what was left."""
+    lock = store.work / f"{hash}.lock"
+    if not lock.is_file():
+        return False
+    try:
+        with filelock.FileLock(lock, timeout=0):
+            return False
+    except (filelock.Timeout, OSError):  # who may not write here cannot ask
+        return True
+
+
+def _status(store: Store, hash: str) -> str | None:
+    try:
+        return store.record(hash)["status"]
+    except StoreError:
+        return None
+
+
+def _unusable(file: Path, where: str, hash: str) -> Fault:
+    """A checkpoint that its run does not go on from."""
+    from safetensors import SafetensorError, safe_open
+
+    do = f"remove {file}: training begins anew"
+    try:
+        with safe_open(file, "pt") as opened:
+            owner = (opened.metadata() or {}).get("experiment")
+    except (OSError, SafetensorError) as error:
+        return Fault("wrong", where, f"a checkpoint that cannot be read: {error}", do)
+    if owner != hash:
+        return Fault("wrong", where, f"a checkpoint of another run: {owner}", do)
+    return Fault("left", where, "a checkpoint as another gnomon writes it", do)
+
+
+def _hash_within(file: Path) -> str | None:
+    """The run that a record describes, by its experiment; None where it cannot be told."""
+    try:
+        record = json.loads(file.read_text())
+        return hash_of(record["experiment"]) if record["hash"] == hash_of(record["experiment"]) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _rename(store: Store, folder: Path) -> str:
+    """What to do with the folder of a run that has another name."""
+    name = _hash_within(folder / "record.json")
+    if name is None or store.folder(name).exists():
+        return f"remove {folder}" + ("" if name is None else ": the run is there under its own name")
+    return f"rename it: mv {folder} {store.folder(name)}"
