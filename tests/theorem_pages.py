@@ -14,9 +14,11 @@ THEOREMS = ("theorem1", "theorem2", "theorem3")
 OTHERS = {"theorem1": (3, 8), "theorem2": (), "theorem3": (6,)}
 """Widths at which something else is true."""
 HEAD = (
-    "The document is a set of lecture notes on the encoding of Vaswani et al. 2017, section 3.5; its three proofs are "
+    "The lecture notes are on the encoding of Vaswani et al. 2017, section 3.5; their three proofs are "
     "checked here. p and q are positions, w is the frequency of a wave in radians a position, k and n are whole "
-    "numbers. Nothing beyond school mathematics is needed but two facts about pi, named where they are used.\n"
+    "numbers. Nothing beyond school mathematics is needed but three facts that are not proved here, named where they "
+    "are used: pi is irrational; pi is not algebraic; sums, differences, products and quotients of algebraic numbers "
+    "are algebraic.\n"
 )
 
 

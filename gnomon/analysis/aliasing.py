@@ -4,17 +4,16 @@ from collections.abc import Callable
 
 import torch
 
-from gnomon.analysis.closest import Closest, closest, first_closer_than_neighbour, joined, pieces, similarity
+from gnomon.analysis import certified
+from gnomon.analysis.closest import Closest, first_closer_than_neighbour, joined, pieces, similarity
 from gnomon.analysis.forms import Waves, waves
-from gnomon.analysis.lags import FARTHEST, whole
+from gnomon.analysis.lags import FARTHEST
 from gnomon.analysis.section import Line, Lines, Section, Table, does_not_apply
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
-
-__all__ = ["Closest", "closest", "first_closer_than_neighbour", "joined", "pieces", "section", "similarity"]
 
 _KEY, _TITLE = "aliasing", "Aliasing: distant positions that look alike"
 _QUESTION = (
@@ -42,7 +41,7 @@ def section(
     if training < 1:
         raise OptionError("the training length is a number of places", given=training, allowed="1 or more")
     made_of = waves(encoding)
-    if made_of is None or not whole(made_of):
+    if made_of is None or not made_of.is_whole:
         return does_not_apply(_KEY, _TITLE, _QUESTION, _why_not(encoding, made_of))
     last = _default(len(made_of.frequencies)) if last is None else last
     last = int(min(last, encoding.domain.highest - encoding.domain.lowest))
@@ -61,7 +60,7 @@ def section(
         _KEY,
         _TITLE,
         _QUESTION,
-        " ".join([_most_alike(asked, neighbour, len(made_of.frequencies)), _closer(closer, last)]),
+        " ".join([_closer(closer, last, neighbour), _most_alike(asked, len(made_of.frequencies))]),
         tables=(_table(parts, neighbour, len(made_of.frequencies)),),
         figures=(_figure(made_of, found, neighbour, last),),
         proof=_proof(isinstance(encoding, Rope), parts),
@@ -101,23 +100,31 @@ def _numbers(one: Closest) -> dict[str, object]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(one).items()}
 
 
-def _most_alike(found: list[Closest], neighbour: float, pairs: int) -> str:
+def _most_alike(found: list[Closest], pairs: int) -> str:
     said = []
     for lag in dict.fromkeys(one.lag for one in found):
         ones = [one for one in found if one.lag == lag]
         begins = " or ".join(f"{one.first:,}" for one in ones)
         edge = ", where the range begins" if any(one.first == lag for one in ones) else ""
         said.append(f"{lag:,} from {begins} on (mean cosine {_cosine(ones[0], pairs)}{edge})")
-    return (
-        f"The lag that looks most alike, up to {found[0].last:,}: {'; '.join(said)}. Every other lag of these ranges "
-        f"is proved to be farther. The mean cosine of neighbours is {neighbour:.6g}."
-    )
+    return f"The lag that looks most alike, up to {found[0].last:,}: {'; '.join(said)}. {_others(found)}"
 
 
-def _closer(closer: int | None, last: int) -> str:
+def _others(found: list[Closest]) -> str:
+    """What is known of the other lags of these ranges."""
+    tied = sorted({lag for one in found for lag in one.tied})
+    if not tied:
+        return "Every other lag of these ranges is proved to be farther."
+    shown = ", ".join(f"{lag:,}" for lag in tied[:3]) + " and so on" * (len(tied) > 3)
+    return f"Not told apart from it: {len(tied):,} ({shown}); every other lag is proved to be farther."
+
+
+def _closer(closer: int | None, last: int, neighbour: float) -> str:
+    """The plain answer, from which what is known of far lags follows."""
+    beside = f"(whose mean cosine is {neighbour:.6g})"
     if closer is None:
-        return f"No lag up to {last:,} looks more alike than a neighbour."
-    return f"The first lag that looks more alike than a neighbour is {closer:,}."
+        return f"No: no two positions up to {last:,} apart look more alike than neighbours {beside}."
+    return f"Yes: positions {closer:,} apart look more alike than neighbours {beside}, and at no smaller distance."
 
 
 def _cosine(one: Closest, pairs: int) -> str:
@@ -131,13 +138,15 @@ def _table(parts: list[Closest], neighbour: float, pairs: int) -> Table:
     rows = []
     for one in parts:
         apart = sum(one.distance) / 2 / beside if beside else None
-        rows.append((one.first, one.last, one.lag, sum(one.similarity) / 2, apart, one.method))
+        rows.append((one.first, one.last, one.lag, _cosine(one, pairs), apart, one.method))
     return Table(
         "The closest lag k of each range",
-        ("from", "to", "closest k", "mean cosine", "distance", "method"),
+        ("from", "to", "closest k", "mean cosine", "neighbours' x", "method"),
         tuple(rows),
-        note="Distance: that of neighbours is 1. Scan: every other lag is bounded from above. Lattice: all lags that "
-        "can be as close were listed. The values are proved in interval arithmetic.",
+        note="neighbours' x: how many times as far from each other as those of neighbours the two vectors are. Scan: "
+        "every other lag is bounded from above. Lattice: all lags that can be as close were listed. The values are "
+        f"proved in interval arithmetic; which lags need it, float64 says, whose cosines are taken to be within "
+        f"{certified.TRUSTED:.1g} of the truth.",
     )
 
 
@@ -169,7 +178,7 @@ def _proof(turned: bool, found: list[Closest]) -> tuple[str, ...]:
         "only: the mean of cos(w_m k) over the pairs."
         if turned
         else "PE(p) . PE(p + k) = sum over pairs of sin a sin(a + w_m k) + cos a cos(a + w_m k) = sum of cos(w_m k), "
-        "a = w_m p: it depends on k only. Its share of |PE|^2 = d / 2 is the mean cosine, and the squared distance is "
+        "a = w_m p: it depends on k only. Its share of |PE|^2 = d / 2 is the mean cosine, and |PE(p) - PE(p + k)|^2 is "
         "2 sum (1 - cos w_m k)."
     )
     ways = {

@@ -3,17 +3,25 @@
 A ball of Arb contains the number that was asked for; an inequality between balls that do not meet is a proof. Where
 they meet, the precision is doubled until they do not, up to a limit: what is equal cannot be told apart so, and is
 said to be undecided.
+
+Searches over many numbers are made in floats first. Their bounds of rounding are derived where they are used, but for
+one thing that is taken and not proved: that a float64 sine or cosine of torch's is within TRUSTED of the truth.
 """
 
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from flint import arb, ctx, fmpq
 
+from gnomon.analysis.forms import Waves
+
 FIRST, LAST = 64, 4096
 """Bits of the first try and of the last."""
+TRUSTED = 4 * 2.0**-53
+"""How far from the truth torch's float64 sine and cosine are taken to be at most. It is not proved; tests sample it."""
 
 
 @contextmanager
@@ -31,9 +39,16 @@ def frequency(base: float, exponent: Fraction) -> arb:
     return arb(base) ** arb(fmpq(-exponent.numerator, exponent.denominator))
 
 
-def cosines(base: float, exponents: tuple[Fraction, ...], k: int) -> arb:
-    """`sum_m cos(k base^-e_m)`: PE(p) . PE(p + k) of sinusoidal positions whose pairs are whole."""
-    return sum((frequency(base, e) * k).cos() for e in exponents) if exponents else arb(0)
+def frequencies(waves: Waves) -> list[arb]:
+    """w_m of each wave, at the precision that is set; floats that a scheme has made are taken for exactly that."""
+    if waves.exponents is None:
+        return [arb(f) for f in waves.frequencies]
+    return [frequency(waves.base, e) for e in waves.exponents]
+
+
+def whole_beside(ball: arb) -> int:
+    """A whole number within 1 of the middle of a ball."""
+    return int(arb(ball.mid()).floor().unique_fmpz())
 
 
 def decided(statement: Callable[[], bool | None]) -> bool | None:
@@ -62,3 +77,18 @@ def bounds(value: arb) -> tuple[float, float]:
     """Floats below and above all that the ball contains."""
     lower, upper = float(value.lower()), float(value.upper())
     return math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf)
+
+
+def at_least(bound: float, digits: int = 4) -> str:
+    """A lower bound, 0 or from 1e-307 on, in so many digits: rounded down, so that what is printed is one as well."""
+    return _printed(bound, digits, ROUND_FLOOR)
+
+
+def at_most(bound: float, digits: int = 4) -> str:
+    """An upper bound in so many digits: rounded up, so that what is printed is one as well."""
+    return _printed(bound, digits, ROUND_CEILING)
+
+
+def _printed(bound: float, digits: int, rounding: str) -> str:
+    # Exact: a float is a decimal fraction, and this many digits come back from the nearest float.
+    return f"{float(Context(prec=digits, rounding=rounding).plus(Decimal(bound))):.{digits}g}"

@@ -13,7 +13,7 @@ from gnomon.analysis import certified
 from gnomon.analysis.forms import Waves
 from gnomon.analysis.lag_lattice import HARDEST, Lattice, radius
 from gnomon.analysis.lag_scan import survivors
-from gnomon.analysis.lags import FARTHEST, Lags
+from gnomon.analysis.lags import FARTHEST, Lags, check_whole
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 
@@ -64,7 +64,7 @@ def similarity(waves: Waves, lags: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
     """
     if lags.numel() and int(lags.abs().max()) > FARTHEST:
         raise OptionError("angles are exact up to a lag", given=int(lags.abs().max()), allowed=f"up to {FARTHEST}")
-    known = Lags(waves)
+    known = _pairs(waves)
     return known.sums(lags) / known.pairs
 
 
@@ -82,7 +82,7 @@ def closest(
     for few waves and far lags. "auto" takes what is faster. OptionError for an empty range, or one too long to read.
     """
     _check_range(first, last)
-    return _closest(Lags(waves), first, last, progress, method)
+    return _closest(_pairs(waves), first, last, progress, method)
 
 
 @checked
@@ -92,7 +92,7 @@ def pieces(
     """`closest` of each range that begins at one of `firsts`, ascending, and ends before the next, or at `last`."""
     for first in firsts:
         _check_range(first, last)
-    lags, begins = Lags(waves), sorted(set(firsts))
+    lags, begins = _pairs(waves), sorted(set(firsts))
     ends = [*(begin - 1 for begin in begins[1:]), last]
     total, done, found = last - begins[0] + 1, 0, []
     for first, end in zip(begins, ends):
@@ -105,7 +105,7 @@ def pieces(
 @checked
 def joined(waves: Waves, found: Sequence[Closest]) -> list[Closest]:
     """`closest` from the beginning of each of the `pieces` to the end of the last: no lag is looked at again."""
-    lags, best = Lags(waves), [found[-1]]
+    lags, best = _pairs(waves), [found[-1]]
     for here in reversed(found[:-1]):
         beyond = best[-1]
         lag, tied = _largest(lags, [here.lag, *here.tied, beyond.lag, *beyond.tied])
@@ -123,20 +123,21 @@ def first_closer_than_neighbour(
 ) -> int | None:
     """The first lag k >= 2 up to `last` with a larger similarity than lag 1, or None where it is proved that none is.
 
-    OptionError for a range that is too long to read.
+    OptionError for a range that is too long to read, and where a lag before the first cannot be told apart from lag 1.
     """
     if last < 2:
         return None
     _check_range(2, last)
-    lags = Lags(waves)
+    lags = _pairs(waves)
     neighbour = float(lags.sums(torch.tensor([1])))
     read_to = last if method == "scan" else min(last, FEW)
 
     def first_of(found: Tensor) -> int | None:
         near = found[lags.sums(found) >= neighbour - 2 * lags.error].tolist()
-        return next((k for k in near if certified.decided(lambda k=k: _less(lags, 1, k))), None)
+        return next((k for k in near if _proved_closer(lags, k, 1)), None)
 
     def read(low: int, high: int) -> int | None:
+        _check_readable(lags, low, high)
         for part in survivors(lags, low, high, lambda: neighbour - lags.error, progress):
             if (closer := first_of(part)) is not None:
                 return closer
@@ -159,6 +160,12 @@ def first_closer_than_neighbour(
     return None
 
 
+def _pairs(waves: Waves) -> Lags:
+    """The lags of waves that are whole pairs. OptionError for others."""
+    check_whole(waves)
+    return Lags(waves)
+
+
 def _share(progress: Progress, begin: float, share: float) -> Progress:
     return lambda done: progress(begin + share * done)
 
@@ -169,13 +176,7 @@ def _closest(lags: Lags, first: int, last: int, progress: Progress | None, metho
         if found is not None:
             lag, tied = _largest(lags, found.tolist())
             return _result(lags, first, last, lag, tied, "lattice", len(found))
-    if last - first >= MOST_READ:
-        raise OptionError(
-            f"so many lags of {lags.pairs} waves would take hours",
-            given=f"lags {first} to {last}",
-            allowed=f"{MOST_READ} lags; more for up to {MOST_WAVES} waves, where few are close",
-            do="choose a smaller last lag",
-        )
+    _check_readable(lags, first, last)
     found = _read(lags, first, last, progress)
     lag, tied = _largest(lags, found.tolist())
     return _result(lags, first, last, lag, tied, "scan", len(found))
@@ -229,16 +230,29 @@ def _largest(lags: Lags, candidates: Sequence[int]) -> tuple[int, tuple[int, ...
     for k in candidates[1:]:
         if k == best:
             continue
-        more = certified.decided(lambda k=k, best=best: _less(lags, best, k))
-        if more:
-            best, tied = k, []
-        elif more is None or not certified.decided(lambda k=k, best=best: _less(lags, k, best)):
+        if _less(lags, best, k):
+            # What was not told apart from the last best may still be from this one.
+            best, tied = k, [other for other in [best, *tied] if not _less(lags, other, k)]
+        elif not _less(lags, k, best):
             tied.append(k)
     return best, tuple(sorted(set(tied)))
 
 
 def _less(lags: Lags, a: int, b: int) -> bool | None:
-    return certified.below(lags.ball(a), lags.ball(b))
+    """Whether S(a) < S(b), proved; None where that is undecided."""
+    return certified.decided(lambda: certified.below(lags.ball(a), lags.ball(b)))
+
+
+def _proved_closer(lags: Lags, k: int, than: int) -> bool:
+    """Whether S(k) > S(than). OptionError where balls of all precisions meet, so that neither is proved."""
+    closer = _less(lags, than, k)
+    if closer is None:
+        raise OptionError(
+            "two lags cannot be told apart, so which is closer is undecided",
+            given=f"lags {k} and {than}, in balls of {certified.LAST} bits",
+            do="ask of waves that turn faster",
+        )
+    return closer
 
 
 def _result(
@@ -262,4 +276,14 @@ def _check_range(first: int, last: int) -> None:
             "a range of lags begins at 1 or later and does not end before it begins",
             given=f"{first} to {last}",
             allowed=f"1 to {FARTHEST}",
+        )
+
+
+def _check_readable(lags: Lags, first: int, last: int) -> None:
+    if last - first >= MOST_READ:
+        raise OptionError(
+            f"so many lags of {lags.pairs} waves would take hours",
+            given=f"lags {first} to {last}",
+            allowed=f"{MOST_READ} lags; more for up to {MOST_WAVES} waves, where few are close",
+            do="choose a smaller last lag",
         )

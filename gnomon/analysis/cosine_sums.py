@@ -2,21 +2,21 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
-from flint import arb
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gnomon.analysis import certified
+from gnomon.analysis.closest import pieces
 from gnomon.analysis.forms import Waves
+from gnomon.analysis.lags import Lags, amplitudes
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 
 FURTHEST = 10**6 - 1
 """How far a sum is followed to see it come back."""
-ROUNDING = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,10 @@ class Rising:
 
 @dataclass(frozen=True)
 class Return:
-    """The extremes of K(k) / K(0) over the lags from `begin` to `end`, both included."""
+    """The extremes of K(k) / K(0) over the lags from `begin` to `end`, both included.
+
+    proved: whether `largest` is that of all these lags for certain (`closest`): where all pairs are whole.
+    """
 
     begin: int
     end: int
@@ -47,18 +50,7 @@ class Return:
     at: int
     smallest: float
     mean: float
-
-
-@checked
-def amplitudes(found: Waves) -> Float[Tensor, " m"]:
-    """How often cos(w_m k) counts in the kernel, `[m]`: once for a pair, a half for a sine that has no cosine.
-
-    sin(w p) sin(w (p + k)) = cos(w k) / 2 - cos(w (2 p + k)) / 2, and over all p the second term averages to 0.
-    """
-    if not found.columns:
-        return torch.ones(len(found.frequencies), dtype=torch.float64)
-    counts = [sum(m == wave for _, wave in found.columns) for m in range(len(found.frequencies))]
-    return torch.tensor(counts, dtype=torch.float64) / 2
+    proved: bool
 
 
 @checked
@@ -72,16 +64,17 @@ def cosine_sum(found: Waves, lags: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
 def rising(found: Waves, n: int) -> Rising:
     """Which steps of K(k) = sum_m a_m cos(w_m k) rise, over the lags 0 .. n - 1, proved.
 
-    A step is proved in float64 where it exceeds a bound of all rounding errors, and otherwise between balls.
+    A step is proved in float64 where it exceeds a bound of all rounding errors (`Lags.error`), and otherwise between
+    balls.
     """
     if n < 2:
         raise OptionError("a step lies between two lags", given=f"n={n}", allowed="2 or more")
-    lags = torch.arange(n, dtype=torch.float64)
-    values, errors = cosine_sum(found, lags), _errors(found, lags)
-    steps, doubt = values.diff(), errors[1:] + errors[:-1]
+    lags = Lags(found)
+    # Rounding keeps order: a difference that exceeds the bound when it is rounded exceeds it.
+    steps = lags.sums(torch.arange(n)).diff()
     rises, undecided = steps > 0, []
-    for k in (steps.abs() <= doubt).nonzero()[:, 0].tolist():
-        answer = certified.decided(lambda k=k: certified.below(_ball(found, k), _ball(found, k + 1)))
+    for k in (steps.abs() <= 2 * lags.error).nonzero()[:, 0].tolist():
+        answer = certified.decided(lambda k=k: certified.below(lags.ball(k), lags.ball(k + 1)))
         rises[k] = bool(answer)
         if answer is None:
             undecided.append(k)
@@ -97,10 +90,13 @@ def returns(
 ) -> tuple[Return, ...]:
     """How near K(k) comes to K(0) again in each decade of lags, 1 .. 9, 10 .. 99, ..., up to `furthest`.
 
-    By angle addition: cos(w (a s + b)) is a product of what belongs to a with what belongs to b.
+    The largest is certified where all pairs are whole (`closest.pieces`). The rest is float64, by angle addition:
+    cos(w (a s + b)) is a product of what belongs to a with what belongs to b.
     """
     if furthest < 1:
         raise OptionError("lags begin at 1", given=f"furthest={furthest}", allowed="1 or more")
+    if not found.frequencies:
+        raise OptionError("what comes back is a wave", given="no waves", do="take a width with a sine and a cosine")
     w, weight = torch.tensor(found.frequencies, dtype=torch.float64), amplitudes(found)
     size = min(furthest + 1, 1024)
     angle = torch.arange(size, dtype=torch.float64)[:, None] * w
@@ -120,10 +116,17 @@ def returns(
                 largest, at = best.item(), start + int(place)
             smallest, total = min(smallest, block.min().item()), total + block.sum().item()
             if progress is not None:
-                progress(min(end, start + size * 2048) / (furthest + 1))
+                progress(min(end, start + size * 2048) / (furthest + 1) / 2)
         mean = total / (end - begin) / zero
-        found_in.append(Return(begin, end - 1, largest / zero, at, smallest / zero, mean))
-    return tuple(found_in)
+        found_in.append(Return(begin, end - 1, largest / zero, at, smallest / zero, mean, False))
+    if not found.is_whole:
+        return tuple(found_in)
+    second = None if progress is None else lambda share: progress((1 + share) / 2)
+    best = pieces(found, [one.begin for one in found_in], furthest, second)
+    return tuple(
+        replace(one, largest=sum(known.similarity) / 2, at=known.lag, proved=True)
+        for one, known in zip(found_in, best, strict=True)
+    )
 
 
 @checked
@@ -142,26 +145,3 @@ def decay_bound(frequencies: Float[Tensor, " m"], lags: Float[Tensor, " n"]) -> 
 def _at_once(waves: int) -> int:
     """How many lags are worked out together: as many as make some millions of angles."""
     return max(1, 2**22 // max(1, waves))
-
-
-def _errors(found: Waves, lags: Tensor) -> Tensor:
-    """More than what float64 may have got wrong in `cosine_sum`, `[n]`.
-
-    A frequency is off by 2 roundings of the power and one of the exponent, which the power multiplies by e ln(base);
-    the angle by one more; a cosine by less than 4, and each addition by one of a sum of at most m.
-    """
-    w, m = torch.tensor(found.frequencies, dtype=torch.float64), len(found.frequencies)
-    if found.exponents is None:
-        of_angle = w
-    else:
-        exponents = torch.tensor([float(e) for e in found.exponents], dtype=torch.float64)
-        of_angle = w * (3 + exponents * math.log(found.base))
-    return 1.1 * ROUNDING * (lags * of_angle.sum() + m * (m + 4))
-
-
-def _ball(found: Waves, k: int) -> arb:
-    if found.exponents is None:
-        terms = [arb(w) for w in found.frequencies]
-    else:
-        terms = [certified.frequency(found.base, e) for e in found.exponents]
-    return sum((arb(a) * (w * k).cos() for a, w in zip(amplitudes(found).tolist(), terms, strict=True)), arb(0))

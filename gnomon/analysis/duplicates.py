@@ -41,9 +41,13 @@ class Nearest:
 
 @checked
 def duplicates(rows: Tensor) -> Duplicates:
-    """Which rows of `[n, w]` are equal to an earlier one, compared as numbers: exact, in time and memory of n w."""
+    """Which rows of `[n, w]` are equal to an earlier one, compared as numbers: exact, in time and memory of n w.
+
+    OptionError for what is not a table, here and below, and for values that are nan or infinite.
+    """
     if rows.dim() != 2:
         raise OptionError("rows are those of a table", given=list(rows.shape), allowed="[n, w]")
+    _check_finite(rows)
     generator = torch.Generator().manual_seed(0)
     while True:
         first = _representatives(_fingerprints(rows, generator))
@@ -60,6 +64,7 @@ def nearest(rows: Tensor) -> Nearest:
     """
     if rows.dim() != 2 or not 2 <= len(rows) <= PAIRWISE:
         raise OptionError("pairs of rows", given=list(rows.shape), allowed=f"[n, w], n from 2 to {PAIRWISE}")
+    _check_finite(rows)
     rows = rows.to(torch.float64)
     square = rows.square().sum(dim=1)
     slack = 4 * rows.shape[1] * torch.finfo(torch.float64).eps * float(square.max())
@@ -83,6 +88,7 @@ def nearest_at(rows: Tensor, lag: int) -> Nearest:
     """The nearest pair of rows of `[n, w]` that are `lag` apart, 1 .. n - 1. OptionError for another lag."""
     if rows.dim() != 2 or not 1 <= lag < len(rows):
         raise OptionError("rows that are apart", given=f"{list(rows.shape)}, {lag} apart", allowed="[n, w], 1 to n - 1")
+    _check_finite(rows)
     best = Nearest(float("inf"), (0, lag))
     block = max(BLOCK, BLOCK * 512 // max(rows.shape[1], 1))
     for start in range(0, len(rows) - lag, block):
@@ -99,10 +105,20 @@ def collisions(stored: Tensor) -> Tensor:
     """How many places of `stored` `[n, w]` have, in each dimension, the value of an earlier place: `[w]` int64."""
     if stored.dim() != 2:
         raise OptionError("values of a table", given=list(stored.shape), allowed="[n, w]")
+    _check_finite(stored)
     if stored.element_size() == 2:
         return torch.cat([_collisions_of_16_bits(columns) for columns in stored.T.split(_COLUMNS)])
     ordered = stored.T.contiguous().sort(dim=1).values
     return (ordered[:, 1:] == ordered[:, :-1]).sum(dim=1)
+
+
+def _check_finite(rows: Tensor) -> None:
+    """What is no number equals nothing, not even itself, and has no distance."""
+    wrong = sum(len(part) * part.shape[1] - int(part.isfinite().sum()) for part in rows.split(BLOCK))
+    if wrong:
+        raise OptionError(
+            "rows of numbers are compared", given=f"{wrong} values that are nan or infinite", allowed="finite numbers"
+        )
 
 
 def _fingerprints(rows: Tensor, generator: torch.Generator) -> Tensor:

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gnomon.analysis.cosine_sums import amplitudes
 from gnomon.analysis.forms import form, waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
@@ -110,8 +109,8 @@ def basis(encoding: Encoding, lags: Float[Tensor, " n"]) -> Float[Tensor, "n r"]
     if isinstance(encoding, Sinusoidal | Rope):
         found = waves(encoding)
         # A sine without its cosine makes no function of the distance alone.
-        whole = amplitudes(found) == 1
-        return torch.cat([one, *_pairs(k, torch.tensor(found.frequencies, dtype=torch.float64)[whole])], dim=1)
+        w = torch.tensor([found.frequencies[m] for m in found.whole_pairs], dtype=torch.float64)
+        return torch.cat([one, *_pairs(k, w)], dim=1)
     if isinstance(encoding, RopeMixed):
         w = encoding.weight.detach().double()[:, 0]
         return torch.cat([one, *_pairs(k, w.flatten().unique())], dim=1)

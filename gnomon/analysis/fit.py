@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gnomon.analysis.families import FITTED, family, reach, why_none
 from gnomon.analysis.least_squares import Fit, fits, fits_of_any_slope
-from gnomon.analysis.section import Line, Lines, Section, Table, Value, does_not_apply, rounded
+from gnomon.analysis.section import Line, Lines, Section, Table, Value, does_not_apply, plural, rounded
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import ENCODINGS, create
@@ -24,6 +24,8 @@ HEIGHT = 8.0
 DECAY, PEAK, PERIOD, WINDOW = 32, 7, 16, 64
 LENGTH, FURTHER = 512, 4
 POINTS = 1000
+GOOD, BAD = 0.05, 0.5
+"""Errors below which a kernel is called fitted, and above which it is called missed."""
 
 
 @checked
@@ -72,13 +74,15 @@ def section(encoding: Encoding, shape: Shape | None = None, length: int = LENGTH
         for name, fitted in mine.items()
     )  # fmt: skip
     names = [*aims]
+    fixed = isinstance(encoding, Alibi | Sandwich)
     own = Table(
-        f"Nearest fits of its family over lags 0 to {length - 1}",
-        ("kernel", "R^2", "error", f"error to {FURTHER * length - 1}", "largest term"),
+        f"{'The best of its heads, whose slopes are not fitted,' if fixed else 'The nearest of its family'} over "
+        f"distances 0 to {length - 1}",
+        ("kernel", "R^2", "error", f"error {length} to {FURTHER * length - 1}", "largest term"),
         rows,
-        note=f"Error: root mean square over the standard deviation of the kernel; 1 is no better than a constant. "
-        f"Largest term: in logits, of which a kernel has {HEIGHT:g}. Family: {family(encoding)}. "
-        f"Free numbers: {free}.",
+        note=f"{_defined(length)} Error: root mean square over the standard deviation of the kernel; 1 is no better "
+        "than a constant, and R^2 = 1 - error^2 is below 0 where it is worse. Largest term: in logits, of which a "
+        f"kernel has {HEIGHT:g}. Family: {family(encoding)}. Free numbers: {free}{', the constant' * fixed}.",
     )
     others = [
         Table(
@@ -93,7 +97,13 @@ def section(encoding: Encoding, shape: Shape | None = None, length: int = LENGTH
     numbers |= {f"error {name}": fitted.error for name, fitted in mine.items()}
     numbers |= {f"beyond {name}": fitted.beyond for name, fitted in mine.items()}
     return Section(
-        KEY, TITLE, QUESTION, _answer(mine, length), (own, *others), _figures(mine, aims, length), numbers=numbers
+        KEY,
+        TITLE,
+        QUESTION,
+        _answer(mine, length, fixed),
+        (own, *others),
+        _figures(mine, aims, length),
+        numbers=numbers,
     )
 
 
@@ -127,39 +137,64 @@ def _compared(
         if isinstance(one, Alibi | Sandwich):
             made.append((f"{name}, any slope", fits_of_any_slope(one, wanted[:length])))
     notes = (
-        f"Model width {shape.width}, {shape.heads} heads of {shape.head_dim}. Fixed biases (alibi, sandwich) are the "
-        "best of their heads; with any slope, a positive multiple of one. "
-        f"'linear' falls by {HEIGHT / length:g} a step. A network fits anything (fire, seqpe, chain): not asked. "
-        "Not shown are those that cannot be built in these sizes, or end before the target does."
+        f"Model width {shape.width}, {plural(shape.heads, 'head')} of {shape.head_dim}. Fixed biases (alibi, sandwich) "
+        "are the best of their heads; with any slope, a positive multiple of one. 'linear' falls by "
+        f"{HEIGHT / length:g} a step. A network fits anything (fire, seqpe, chain): not asked. Not shown are those "
+        "that cannot be built in these sizes, or end before the target does."
     )
     return made, notes
 
 
-def _answer(mine: dict[str, Fit], length: int) -> str:
-    good = [name for name, fitted in mine.items() if fitted.error < 0.05]
-    bad = [name for name, fitted in mine.items() if fitted.error > 0.5]
-    said = [
-        f"Over {length} lags it makes {_listed(good)} to within 5% of the kernel's deviation"
-        + (f", and {_listed(bad)} no better than to a half of it." if bad else ".")
-    ]
-    held = [name for name in good if mine[name].beyond is not None and mine[name].beyond < 0.05]
+def _defined(length: int) -> str:
+    """What the kernels are, for a reader."""
+    return (
+        f"Kernels of the distance k, {HEIGHT:g} logits high: exp, e^(-k/{DECAY}); linear, 1 - k/{length}; power, "
+        f"1/(1 + k); at {PEAK}, a peak at distance {PEAK} alone; each {PERIOD}, a peak at every multiple of {PERIOD}; "
+        f"window, the same at all distances below {WINDOW}, nothing beyond."
+    )
+
+
+def _answer(mine: dict[str, Fit], length: int, fixed: bool) -> str:
+    good = [name for name, fitted in mine.items() if fitted.error < GOOD]
+    bad = [name for name, fitted in mine.items() if fitted.error > BAD]
+    fair = [name for name in mine if name not in good and name not in bad]
+    near = [f"fits {_listed(good)} to within {GOOD:.0%} of the kernel's standard deviation" if good else "fits none"]
+    if fair:
+        near.append(f"comes near {_listed(fair)}")
+    if bad:
+        near.append(f"misses {_listed(bad) if len(bad) < len(mine) else 'each'} by more than {BAD:.0%}")
+    said = [f"Of six kernels, over the first {length} distances, it {_and(near)}."]
+    held = [name for name in good if mine[name].beyond is not None and mine[name].beyond < GOOD]
+    lost = [name for name in good if mine[name].beyond is not None and name not in held]
     gone = [name for name in good if mine[name].beyond is None]
-    if good:
+    far = [
+        f"{what} {_listed(names)}"
+        for names, what in ((held, "still fits"), (lost, "no longer fits"), (gone, "has no value for"))
+        if names
+    ]
+    if far:
+        said.append(f"Over the next {(FURTHER - 1) * length:,}, with the same numbers, it {_and(far)}.")
+    if fixed:
         said.append(
-            f"Of those, up to {FURTHER} times as far, it holds {_listed(held)} as well"
-            + (f"; of {_listed(gone)} it has no value there at all." if gone else ".")
+            "Its slopes are fixed, not fitted: this is the best of its heads. What any other slope could do is a row "
+            "of the tables below."
         )
-    most = max(mine.values(), key=lambda fitted: fitted.largest)
-    if most.largest > 100 * HEIGHT:
+    most = max(mine, key=lambda name: mine[name].largest)
+    if mine[most].largest > 100 * HEIGHT:
         said.append(
-            f"Its terms cancel: a single one has up to {most.largest:.2g} logits where the kernel has {HEIGHT:g}, "
-            "so it is as exact as its numbers are."
+            f"The fits are sums of large terms that nearly cancel: that of '{most}' has a term of "
+            f"{mine[most].largest:,.0f} logits, where the kernel has {HEIGHT:g}. Trained numbers would have to be as "
+            "exact as that."
         )
     return " ".join(said)
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names) if names else "none"
+    return _and([f"'{name}'" for name in names])
+
+
+def _and(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _figures(mine: dict[str, Fit], aims: dict[str, Tensor], length: int) -> tuple[Lines, ...]:

@@ -34,6 +34,17 @@ class Waves:
     frequencies: tuple[float, ...]
     columns: tuple[tuple[Literal["sin", "cos"], int], ...] = ()
 
+    @property
+    def whole_pairs(self) -> tuple[int, ...]:
+        """The waves of which both sine and cosine are told: all but a last sine, where the width is odd."""
+        told = set(self.columns)
+        return tuple(m for m in range(len(self.frequencies)) if not told or {("sin", m), ("cos", m)} <= told)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there are waves and all are whole pairs: then how alike two vectors are depends on the lag alone."""
+        return 0 < len(self.frequencies) == len(self.whole_pairs)
+
 
 @checked
 def form(encoding: Encoding) -> Form:

@@ -95,6 +95,12 @@ def section(encoding: Encoding, rows: int = 14, columns: int = 14) -> Section:
     names = ("row by row", "two axes")
     made = (_numbered(line, rows, columns), distances(plane, rows, columns))
     near = [nearness(one, rows, columns) for one in made]
+    still = " and ".join(name for name, one in zip(names, near) if one.right == 0)
+    if still:
+        why = (
+            f"At this width it does not tell a patch from its right neighbour ({still}): there is no wave for columns."
+        )
+        return does_not_apply(KEY, TITLE, QUESTION, why)
     table = Table(
         f"Distances on a grid of {rows} x {columns} patches",
         ("form", "rank corr.", "below/right", "seam/right", "8 nearest"),

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gnomon.analysis.cosine_sums import Return, amplitudes, decay_bound, returns, rising
+from gnomon.analysis.cosine_sums import Return, decay_bound, returns, rising
 from gnomon.analysis.distance_kernel import envelope, gram, kernel
 from gnomon.analysis.forms import Waves, form, waves
 from gnomon.analysis.section import Figure, Line, Lines, Section, Table, does_not_apply, rounded
@@ -48,7 +48,9 @@ def section(
     if (encoding.domain.axes or 1) > 1:
         why = "On several axes two tokens are apart in several directions, so there is no one distance: see grids."
         return does_not_apply(KEY, TITLE, QUESTION, why)
-    if waves(encoding) is not None:
+    if (found := waves(encoding)) is not None:
+        if not found.frequencies:
+            return does_not_apply(KEY, TITLE, QUESTION, "No dimension has a wave, so every product is 0.")
         return _of_waves(encoding, positions)
     if isinstance(encoding, Rope):
         why = f"Under {encoding.scaling.scheme} scaling the frequencies depend on how long each text is: fix `length`."
@@ -74,10 +76,10 @@ def _of_waves(encoding: Encoding, n: int) -> Section:
     far = back[-1]
     said.append(
         "It has no limit: a finite sum of cosines comes back again and again as near to its value at 0 as one likes. "
-        f"Between lag {far.begin} and {far.end} the largest is {far.largest:.3f} of that value, at lag {far.at}; "
-        f"{_mean(encoding, found, far)}."
+        f"Between lag {far.begin} and {far.end} the largest is {far.largest:.3f} of that value, at lag {far.at}"
+        f"{' (proved)' * far.proved}; {_mean(encoding, found, far)}."
     )
-    lone = [m for m, count in enumerate(amplitudes(found).tolist()) if count != 1]
+    lone = sorted({*range(len(found.frequencies))} - {*found.whole_pairs})
     if lone:
         said.append(
             f"The width is odd: the sine of frequency {lone[0]} has no cosine, so the product depends on p as well, by "
@@ -101,7 +103,7 @@ def _of_waves(encoding: Encoding, n: int) -> Section:
         "How near it comes to its value at 0 again" + " (the part that turns)" * _stands(encoding),
         ("lags", "largest", "at lag", "smallest", "mean"),
         tuple((f"{r.begin} to {r.end}", rounded(r.largest), r.at, rounded(r.smallest), rounded(r.mean)) for r in back),
-        note="As a share of the value at lag 0.",
+        note="As a share of the value at lag 0." + " The largest are proved." * back[0].proved,
     )
     return Section(
         KEY, TITLE, QUESTION, " ".join(said), (table,), _figures(lines, n, name), _proof(found, rope), numbers
@@ -118,7 +120,8 @@ def _of_heads(encoding: Encoding, n: int, heads: int) -> Section:
     ends = [int(moved.nonzero()[-1]) + 1 if bool(moved.any()) else 0 for moved in steps != 0]
     never = sum(first is None for first in firsts)
     what = "bias" if bias else "E q.R(k)q / |q|^2"
-    said = [f"Over the lags 0 to {n - 1} the {what} only falls or stays in {never} of {len(firsts)} heads."]
+    some = f"{never} of {len(firsts)} heads" if 0 < never < len(firsts) else "every head" if never else "no head"
+    said = [f"Over the lags 0 to {n - 1} the {what} only falls or stays in {some}."]
     if never < len(firsts):
         soonest = min(first for first in firsts if first is not None)
         least, most = _percent(min(shares)), _percent(max(shares))
@@ -187,8 +190,8 @@ def _fall(name: str, values: Tensor, first: int | None, n: int) -> str:
     if first == 0:
         return f"{name} is {values[0]:.4g} at lag 0 and rises at once."
     return (
-        f"{name} is {values[0]:.4g} at lag 0, falls at every step up to lag {first}, where it is {values[first]:.4g}, "
-        f"and rises from there to lag {first + 1}: each of these steps is proved."
+        f"It falls at first only: {name} is {values[0]:.4g} at lag 0, falls at every step up to lag {first}, where it "
+        f"is {values[first]:.4g}, and rises from there to lag {first + 1}: each of these steps is proved."
     )
 
 

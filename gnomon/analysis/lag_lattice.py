@@ -21,12 +21,15 @@ from flint import arb, fmpz_mat
 from jaxtyping import Int
 from torch import Tensor
 
-from gnomon.analysis.certified import precision
-from gnomon.analysis.lags import Lags
+from gnomon.analysis.certified import frequencies, precision, whole_beside
+from gnomon.analysis.lags import Lags, check_whole
 from gnomon.checked import checked
 
 HARDEST = 2**25
 """The most partial vectors, by estimate, that are worth listing."""
+
+STEEP = 1.9
+"""The deficit from which on the radius is not that of an arc sine."""
 
 _PART = 1 << 18
 """Partial vectors that are extended at a time."""
@@ -40,23 +43,25 @@ def radius(deficit: float) -> float:
     """R for which sum_m (1 - cos psi_m) <= deficit implies sum_m psi_m^2 <= R^2, |psi_m| <= pi.
 
     (1 - cos psi) / psi^2 falls as |psi| grows to pi. No psi exceeds the R with 1 - cos R = deficit, hence each
-    psi^2 <= (1 - cos psi) R^2 / deficit; beyond deficit 2 the same with R^2 = deficit pi^2 / 2.
+    psi^2 <= (1 - cos psi) R^2 / deficit. R^2 = deficit pi^2 / 2 is enough for every deficit, since the quotient is
+    2 / pi^2 at least; it is taken near deficit 2 as well, where an arc sine loses half of its digits.
     """
-    exact = 2 * math.asin(math.sqrt(deficit / 2)) if deficit < 2 else math.pi * math.sqrt(deficit / 2)
+    exact = 2 * math.asin(math.sqrt(deficit / 2)) if deficit < STEEP else math.pi * math.sqrt(deficit / 2)
     return exact * (1 + 1e-9) + 1e-300
 
 
 @checked
 class Lattice:
-    """The lags up to `last` whose angles have squares that add up to at most `radius`^2."""
+    """The lags up to `last` whose angles have squares that add up to at most `radius`^2; all pairs are whole."""
 
     def __init__(self, lags: Lags, last: int, radius: float):
+        check_whole(lags.waves)
         pairs = lags.pairs
         bits = last.bit_length() + 64 + max(0, math.ceil(-math.log2(radius)))
         with precision(2 * bits + 256):
             scale = arb(2) ** bits
-            rows = [[_whole(scale * radius / last), *(_whole(scale * f) for f in lags.frequencies())]]
-            turn = _whole(scale * 2 * arb.pi())
+            rows = [[whole_beside(scale * radius / last), *(whole_beside(scale * f) for f in frequencies(lags.waves))]]
+            turn = whole_beside(scale * 2 * arb.pi())
             rows += [[turn if column == m else 0 for column in range(pairs + 1)] for m in range(1, pairs + 1)]
             reduced = [[int(x) for x in row] for row in fmpz_mat(rows).lll().tolist()]
             shares, sizes = _orthogonal([[arb(x) / scale for x in row] for row in reduced])
@@ -111,11 +116,6 @@ class Lattice:
             if len(of):
                 yield from self._extend(level - 1, further, reached)
             begin = end
-
-
-def _whole(value: arb) -> int:
-    """A whole number within 1 of a ball."""
-    return int(arb(value.mid()).floor().unique_fmpz())
 
 
 def _signed(value: int) -> int:

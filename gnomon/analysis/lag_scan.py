@@ -22,14 +22,14 @@ Numerical Algorithms", 3.1) it is off by at most
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gnomon.analysis.lags import Lags
+from gnomon.analysis.lags import Lags, check_whole
 from gnomon.checked import checked
+from gnomon.errors import OptionError
 
 _ROWS, _COLUMNS = 256, 8192
 """Readings of one product."""
@@ -62,24 +62,25 @@ def survivors(
 ) -> Iterator[Int[Tensor, " n"]]:
     """Lags of first .. last, ascending, among them every one whose S(k) is at least `floor()`.
 
-    `floor` is asked anew for each part of the range, so that it may rise with what the caller has found.
+    `floor` is asked anew for each part of the range, so that it may rise with what the caller has found. OptionError
+    for waves that are not whole pairs.
     """
+    check_whole(lags.waves)
     low, most, rows, reader = first, 1, 4, None
-    with _full_float32():
-        while low <= last:
-            level = floor()
-            step = _step(lags, level, min(most, max((last - low) // _COLUMNS, 1)))
-            if reader is None or reader.step != step:
-                reader = _Reader(lags, step)
-            high, found = reader.read(low, last, level, rows)
-            if len(found):
-                yield found
-            # Gaussian guesses are wrong where the waves are few or the lags small: then shorter steps.
-            crowded = len(found) * 16 > high - low + 1
-            most = max(step // 2, 1) if crowded else max(2 * step, 4)
-            low, rows = high + 1, min(4 * rows, _ROWS)
-            if progress is not None:
-                progress((low - first) / (last - first + 1))
+    while low <= last:
+        level = floor()
+        step = _step(lags, level, min(most, max((last - low) // _COLUMNS, 1)))
+        if reader is None or reader.step != step:
+            reader = _Reader(lags, step)
+        high, found = reader.read(low, last, level, rows)
+        if len(found):
+            yield found
+        # Gaussian guesses are wrong where the waves are few or the lags small: then shorter steps.
+        crowded = len(found) * 16 > high - low + 1
+        most = max(step // 2, 1) if crowded else max(2 * step, 4)
+        low, rows = high + 1, min(4 * rows, _ROWS)
+        if progress is not None:
+            progress((low - first) / (last - first + 1))
 
 
 class _Reader:
@@ -105,7 +106,8 @@ class _Reader:
         turned = self.rows[:rows] * torch.polar(
             torch.ones(1, dtype=torch.float64), self._angles(torch.tensor([step * start]))
         )
-        out = torch.mm(torch.view_as_real(turned).float().transpose(1, 2).flatten(1), self.columns, out=self.out[:rows])
+        parts = torch.view_as_real(turned).float().transpose(1, 2).flatten(1)
+        out = _product(parts, self.columns, self.out[:rows])
         # Every reading is off by less than the gap; a float32 comparison with a level rounded down loses none.
         level = math.nextafter(floor - self.gap, -math.inf)
         level = float(torch.tensor(level, dtype=torch.float64).float()) - 2.0**-22 * (1 + abs(level))
@@ -134,13 +136,19 @@ def _step(lags: Lags, floor: float, most: int) -> int:
     return min((step for step in _STEPS if step <= most), key=cost)
 
 
-@contextmanager
-def _full_float32() -> Iterator[None]:
-    """Products of float32 in float32, whatever precision the caller has chosen for theirs."""
-    before = torch.get_float32_matmul_precision()
+def _product(a: Tensor, b: Tensor, out: Tensor) -> Tensor:
+    """A product of float32 in float32, whatever precision the caller has chosen for theirs, which is left as it was."""
+    try:
+        before = torch.get_float32_matmul_precision()
+    except RuntimeError as error:
+        raise OptionError(
+            "a search over lags multiplies in full float32 and puts the precision of products back, which torch cannot "
+            "tell here",
+            given=f"fp32_precision={torch.backends.mkldnn.matmul.fp32_precision!r} of torch.backends.mkldnn.matmul",
+            do="choose the precision by torch.set_float32_matmul_precision alone",
+        ) from error
     torch.set_float32_matmul_precision("highest")
     try:
-        with torch.no_grad():
-            yield
+        return torch.mm(a, b, out=out)
     finally:
         torch.set_float32_matmul_precision(before)

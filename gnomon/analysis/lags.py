@@ -7,7 +7,7 @@ from flint import arb
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gnomon.analysis.certified import frequency, precision
+from gnomon.analysis.certified import TRUSTED, frequencies, precision
 from gnomon.analysis.forms import Waves
 from gnomon.checked import checked
 from gnomon.errors import OptionError
@@ -20,15 +20,32 @@ _PART = 1 << 20
 
 
 @checked
-def whole(waves: Waves) -> bool:
-    """Whether every sine has its cosine, so that the similarity of p and p + k depends on k alone."""
-    sines, cosines = (sorted(m for kind, m in waves.columns if kind == wave) for wave in ("sin", "cos"))
-    return bool(waves.frequencies) and sines == cosines
+def check_whole(waves: Waves) -> None:
+    """OptionError for waves whose similarity depends on more than the lag, since a sine has no cosine."""
+    if not waves.is_whole:
+        raise OptionError(
+            "similarity depends on the lag alone where every sine has its cosine",
+            given=f"{len(waves.columns)} columns",
+            do="take an even width",
+        )
+
+
+@checked
+def amplitudes(waves: Waves) -> Float[Tensor, " m"]:
+    """How often cos(w_m k) counts in S(k), `[m]`: once for a whole pair, a half for a sine that has no cosine.
+
+    sin(w p) sin(w (p + k)) = cos(w k) / 2 - cos(w (2 p + k)) / 2, and over all p the second term averages to 0.
+    """
+    counted = torch.full((len(waves.frequencies),), 0.5, dtype=torch.float64)
+    counted[list(waves.whole_pairs)] = 1.0
+    return counted
 
 
 @checked
 class Lags:
-    """S(k) = sum_m cos(w_m k), the similarity of PE(p) and PE(p + k) times the number of pairs, at whole lags k.
+    """S(k) = sum_m a_m cos(w_m k) at whole lags k: the mean of PE(p) . PE(p + k) over p, a_m being `amplitudes`.
+
+    Where all pairs are whole it is the same at every p: the similarity of two positions times the number of pairs.
 
     An angle is formed as a share of a turn in 128 bits after the point: f = w / 2 pi = high 2^-64 + low, so that
     k high modulo 2^64 is exact in whole numbers, and k low, below 2^-14 turns, is exact to 2^-67. What is left is
@@ -36,28 +53,21 @@ class Lags:
     """
 
     def __init__(self, waves: Waves):
-        if not whole(waves):
-            raise OptionError(
-                "similarity depends on the lag alone where every sine has its cosine",
-                given=f"{len(waves.columns)} columns",
-                do="take an even width",
-            )
-        self.waves, self.pairs = waves, len(waves.frequencies)
+        self.waves, self.pairs, self.amplitudes = waves, len(waves.frequencies), amplitudes(waves)
         with precision(512):
-            turns = [int((f / (2 * arb.pi()) * arb(2) ** 128).floor().unique_fmpz()) for f in self.frequencies()]
+            turns = [int((f / (2 * arb.pi()) * arb(2) ** 128).floor().unique_fmpz()) for f in frequencies(waves)]
         high = [(turn >> 64) % 2**64 for turn in turns]
         self._high = torch.tensor([h - 2**64 if h >= 2**63 else h for h in high])
         self._low = torch.tensor([(turn % 2**64) * 2.0**-128 for turn in turns], dtype=torch.float64)
-        # An angle is off by at most 2 pi 2^-53 from its share of a turn and 2 pi 2^-53 from its product with 2 pi; a
-        # cosine by a unit in the last place; a sum of n numbers below 1 by n^2 2^-53, whatever its order.
-        self.error = self.pairs * 2e-15 + self.pairs**2 * 2.0**-53
-        """No sum of `sums` is farther than this from S(k)."""
 
-    def frequencies(self) -> list[arb]:
-        """w_m as balls of the precision at hand."""
-        if self.waves.exponents is None:
-            return [arb(f) for f in self.waves.frequencies]
-        return [frequency(self.waves.base, e) for e in self.waves.exponents]
+    @property
+    def error(self) -> float:
+        """No sum of `sums` is farther than this from S(k).
+
+        An angle is off by at most 2 pi 2^-53 from its share of a turn and 2 pi 2^-53 from its product with 2 pi; a
+        cosine by what it is trusted to be within; a sum of n numbers up to 1 by n^2 2^-53, whatever its order.
+        """
+        return self.pairs * (1.5e-15 + TRUSTED) + self.pairs**2 * 2.0**-53
 
     def angles(self, k: Int[Tensor, " n"]) -> Float[Tensor, "n m"]:
         """w_m k modulo 2 pi, between -pi and pi, float64."""
@@ -66,9 +76,10 @@ class Lags:
 
     def sums(self, k: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
         """S(k), float64, each within `error`."""
-        parts = k.to(torch.int64).split(max(_PART // self.pairs, 1))
-        return torch.cat([self.angles(part).cos_().sum(-1) for part in parts])
+        parts = k.to(torch.int64).split(max(_PART // max(self.pairs, 1), 1))
+        return torch.cat([self.angles(part).cos_().mul_(self.amplitudes).sum(-1) for part in parts])
 
     def ball(self, k: int) -> arb:
         """S(k), proved, at the precision at hand."""
-        return sum((f * k).cos() for f in self.frequencies())
+        counted = zip(self.amplitudes.tolist(), frequencies(self.waves), strict=True)
+        return sum((arb(a) * (f * k).cos() for a, f in counted), arb(0))

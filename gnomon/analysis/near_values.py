@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from flint import arb
 
-from gnomon.analysis.certified import LAST, below, bounds, decided, frequency, precision
+from gnomon.analysis.certified import LAST, below, bounds, decided, frequency, precision, whole_beside
 from gnomon.analysis.columns import value, wave_of
 from gnomon.analysis.forms import Waves
 from gnomon.analysis.ratios import exponents
@@ -17,6 +17,8 @@ from gnomon.errors import OptionError
 SMALLEST = 1e-60
 SPARE = 64
 """Bits more than the search needs."""
+SLOWEST = 2.0**-36
+"""Radians a place: of a slower wave the real place y has so many digits that float64 cannot round it to a whole one."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Match:
 
 @checked
 def nearest_integer(waves: Waves, target: int, p: int, column: int) -> Match:
-    """The document's step: the least real y >= 0 at which `column` has the value of column `target` at p, rounded.
+    """The lecture notes' step: the least real y >= 0 at which `column` has the value of column `target` at p, rounded.
 
     Of floor(y) and ceil(y) the better one is taken. Both columns are sines or cosines of whole waves.
     """
@@ -41,10 +43,9 @@ def nearest_integer(waves: Waves, target: int, p: int, column: int) -> Match:
         else:
             angle = aim.asin() if aim >= 0 or aim.overlaps(arb(0)) else arb.pi() - aim.asin()
         y = angle / frequency(waves.base, exponents(waves)[m])
-        near = (y + 0.5).floor().unique_fmpz()
-        tried = (int(near),) if near is not None and y.contains(int(near)) else (int(float(y.mid()) // 1),) * 2
-        if len(tried) == 2:
-            tried = (max(0, tried[0]), tried[0] + 1)
+        below_y = y.floor().unique_fmpz()
+        # Where the ball of y holds a whole number, that is as good as y itself.
+        tried = [int((y + 0.5).floor().unique_fmpz())] if below_y is None else [int(below_y), int(below_y) + 1]
         errors = [abs(value(waves, column, q) - aim) for q in tried]
         best = min(range(len(tried)), key=lambda i: float(errors[i].mid()))
         low = min(bounds(error)[0] for error in errors)
@@ -53,9 +54,10 @@ def nearest_integer(waves: Waves, target: int, p: int, column: int) -> Match:
 
 @checked
 def worst_nearest(waves: Waves, target: int, column: int, last: int) -> tuple[int, Match]:
-    """The p in 0 ... last whose value in `target` the document's step misses by most in `column`, and that miss.
+    """The p in 0 ... last whose value in `target` the lecture notes' step misses by most in `column`, and that miss.
 
-    Scanned in float64; the miss of the p that is returned is certified from below. last: 2^22 at most.
+    p is found by a scan in float64; its miss is certified. Of a wave slower than SLOWEST float64 cannot say where the
+    step leads, and p is a place like any other: the worst miss is that of p at least. last: 2^22 at most.
     """
     kind, m = wave_of(waves, column)
     aim_kind, aim_m = wave_of(waves, target)
@@ -90,7 +92,7 @@ def match(waves: Waves, target: int, p: int, column: int, eps: float) -> Match:
     far = SPARE + math.ceil(-math.log2(eps)) + math.ceil(float(exponents(waves)[m]) * math.log2(waves.base))
     margin, turn = 2**far, 2 ** (2 * far + SPARE)
     with precision(4 * far + 4 * SPARE):
-        step = _whole(frequency(waves.base, exponents(waves)[m]) / (2 * arb.pi()) * turn)
+        step = whole_beside(frequency(waves.base, exponents(waves)[m]) / (2 * arb.pi()) * turn)
         arcs = _arcs(kind, value(waves, target, p), eps, turn)
     found = []
     for grow in (-margin, margin):
@@ -117,12 +119,8 @@ def _arcs(kind: str, aim: arb, eps: float, turn: int) -> list[tuple[int, int]]:
     if kind == "cos":  # cos x = sin(x + pi / 2)
         ways = [(a - arb.pi() / 2, b - arb.pi() / 2) for a, b in ways]
     scale = turn / (2 * arb.pi())
-    return [(_whole(a * scale), _whole(b * scale)) for a, b in ways]
-
-
-def _whole(units: arb) -> int:
-    """A whole number next to a ball; the margin of the search is wider than what that may be wrong by."""
-    return int(units.mid().floor().unique_fmpz())
+    # What these may be wrong by is less than the margin of the search.
+    return [(whole_beside(a * scale), whole_beside(b * scale)) for a, b in ways]
 
 
 def _first(step: int, turn: int, low: int, high: int, without: int) -> int | None:

@@ -29,16 +29,6 @@ class Repeat:
 
 
 @checked
-def whole(waves: Waves) -> tuple[int, ...]:
-    """The waves of which both sine and cosine are told; of an odd width the last has a sine only."""
-    count = len(exponents(waves))
-    if not waves.columns:
-        return tuple(range(count))
-    told = set(waves.columns)
-    return tuple(m for m in range(count) if {("sin", m), ("cos", m)} <= told)
-
-
-@checked
 def period(waves: Waves) -> Fraction | None:
     """The least shift under which no wave changes, in turns of the first (times 2 pi / w_0); None where there is none.
 
@@ -60,7 +50,7 @@ def repeat(waves: Waves) -> Repeat | None:
     everywhere = period(waves)
     if everywhere is not None:
         return Repeat(everywhere)
-    shared, alone = _common(waves, whole(waves)), set(range(len(exponents(waves)))) - set(whole(waves))
+    shared, alone = _common(waves, waves.whole_pairs), set(range(len(exponents(waves)))) - set(waves.whole_pairs)
     return None if shared is None else Repeat(shared, alone.pop())
 
 

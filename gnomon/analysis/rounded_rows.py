@@ -43,8 +43,7 @@ def lag_distances(found: Waves, lags: Tensor) -> Float[Tensor, " n"]:
     sqrt(sum_m 2 (1 - cos w_m k)) over the pairs that have both a sine and a cosine; one that has not (the last of an
     odd width) is left out, so that no two rows are nearer than this.
     """
-    have = [m for m in range(len(found.frequencies)) if not found.columns or _both(found, m)]
-    w = torch.tensor([found.frequencies[m] for m in have], dtype=torch.float64)
+    w = torch.tensor([found.frequencies[m] for m in found.whole_pairs], dtype=torch.float64)
     parts = [(part.to(torch.float64)[:, None] * w / 2).sin().square().sum(dim=1) for part in lags.split(BLOCK)]
     return 2 * torch.cat(parts).sqrt() if parts else lags.to(torch.float64)
 
@@ -112,10 +111,6 @@ def _sorted(found: Waves) -> Waves:
 
 def _width(found: Waves) -> int:
     return len(found.columns) or 2 * len(found.frequencies)
-
-
-def _both(found: Waves, m: int) -> bool:
-    return ("sin", m) in found.columns and ("cos", m) in found.columns
 
 
 def _walked(found: Waves, table: Tensor) -> tuple[int | None, int]:

@@ -57,8 +57,8 @@ def errors(
     """Errors of rows and of logits of waves at whole positions, 0 .. 2^53 - 132, for (angle, table) precisions.
 
     The truth is that of interval arithmetic. The logit of sinusoidal positions is PE(p + k) . PE(p); that of a rotation
-    is <R(p + k) q, R(p) k'> for random unit q and k' that stay the same. k is 1, 16 and 128. Products are made in
-    float64: what is measured is the angle and the table. OptionError for no positions, or others.
+    is <R(p + k) q, R(p) k'> for random unit q and k' that stay the same. k is 1, 16 and 128. Products
+    are made in float64: what is measured is the angle and the table. OptionError for no positions, or others.
     """
     reach = FURTHEST - max(LAGS) - _AROUND
     if not positions or not all(0 <= p <= reach for p in positions):
@@ -66,10 +66,16 @@ def errors(
     offsets = sorted({*range(_AROUND), *LAGS})
     places = torch.tensor([[p + k for k in offsets] for p in positions])
     high, low = exact(found, places.flatten())
-    base = exact(found, torch.tensor([0, *LAGS]))[0]
     multiply = _product(found, high.shape[1], seed)
-    right = torch.stack([multiply(base[at], base[0]) for at in range(1, len(base))])
-    size = float(right.square().mean().sqrt())
+    origin = exact(found, torch.tensor(offsets))[0]
+
+    def logits_of(rows: Tensor) -> Tensor:
+        return torch.stack([multiply(rows[offsets.index(k)], rows[0]) for k in LAGS])
+
+    # Of whole pairs they depend on the lag alone.
+    exactly = high.reshape(len(places), len(offsets), -1)
+    right = torch.stack([logits_of(origin if found.is_whole else rows) for rows in exactly])
+    size = float(right.square().mean().sqrt()) or 1.0
     made = []
     for way, stored in practices:
         held = [holds(way, int(row.max())) for row in places]
@@ -80,8 +86,7 @@ def errors(
             of = slice(at * len(offsets), (at + 1) * len(offsets))
             off = (rows - high[of] - low[of]).abs()
             values[at] = float(off[[offsets.index(k) for k in range(_AROUND)]].max())
-            wrong = torch.stack([multiply(rows[offsets.index(k)], rows[0]) for k in LAGS]) - right
-            logits[at] = float(wrong.square().mean().sqrt()) / size
+            logits[at] = float((logits_of(rows) - right[at]).square().mean().sqrt()) / size
         made.append(Errors(way, stored, tuple(values), tuple(logits)))
     return tuple(made)
 
@@ -195,7 +200,8 @@ def _of_waves(found: Waves) -> Section:
             _figure("Error of the encoding", "greatest error of a sine or cosine",
                     [(_named(of), of.values) for of in shown], "The precision of the angle > that of the table."),
             _figure("Error of a logit", "share of the logits", [(_named(of), of.logits) for of in shown],
-                    "The precision of the angle > that of the table. Exact logits do not change with p."),
+                    "The precision of the angle > that of the table."
+                    + " Exact logits do not change with p." * found.is_whole),
         ),
         numbers={
             "positions": list(POWERS),

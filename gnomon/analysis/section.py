@@ -93,6 +93,11 @@ def does_not_apply(key: str, title: str, question: str, why: str) -> Section:
     return Section(key, title, question, why, applies=False)
 
 
+def plural(count: int, noun: str) -> str:
+    """`1 pair`, `2 pairs`, `1,000 pairs`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def rounded(value: float, digits: int = 4) -> float:
     """A number to so many digits, as a table has it."""
     return float(f"{value:.{digits}g}")

@@ -8,7 +8,7 @@ from flint import arb
 from jaxtyping import Float
 from torch import Tensor
 
-from gnomon.analysis.certified import frequency, precision
+from gnomon.analysis.certified import frequencies, precision
 from gnomon.analysis.forms import Form, Waves, form
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
@@ -88,7 +88,7 @@ def exact(waves: Waves, positions: Tensor) -> tuple[Float[Tensor, "n w"], Float[
     By interval arithmetic of 192 bits; for a few positions, as far as 2^53.
     """
     with precision(_BITS):
-        pairs = [_balls(waves, m) for m in range(len(waves.frequencies))]
+        pairs = frequencies(waves)
         parts = [[_sine_cosine(w * int(p)) for w in pairs] for p in positions]
     shape = (len(positions), len(pairs), 2, 2)
     both = torch.tensor(parts, dtype=torch.float64).reshape(shape)
@@ -128,16 +128,9 @@ def _ordered(waves: Waves, sine: Tensor, cosine: Tensor) -> Tensor:
     return both[:, : len(at)] if at == list(range(len(at))) else both[:, at]
 
 
-def _balls(waves: Waves, m: int) -> arb:
-    """The frequency of a pair; where a scheme has made floats of it, they are what it is."""
-    if waves.exponents is None:
-        return arb(waves.frequencies[m])
-    return frequency(waves.base, waves.exponents[m])
-
-
 def _frequencies(waves: Waves) -> tuple[Tensor, Tensor]:
     with precision(_BITS):
-        two = [_two(_balls(waves, m)) for m in range(len(waves.frequencies))]
+        two = [_two(w) for w in frequencies(waves)]
     high, low = torch.tensor(two, dtype=torch.float64).reshape(-1, 2).unbind(1)
     return high.contiguous(), low
 

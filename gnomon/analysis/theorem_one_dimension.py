@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import torch
 from flint import arb
 
-from gnomon.analysis.certified import FIRST, LAST, below, bounds, decided, frequency, precision
+from gnomon.analysis.certified import FIRST, LAST, at_least, at_most, below, bounds, decided, frequency, precision
 from gnomon.analysis.columns import value, wave_of
 from gnomon.analysis.forms import Waves
-from gnomon.analysis.ratios import exponents
+from gnomon.analysis.ratios import exponents, power
 from gnomon.analysis.section import Section, Table
 from gnomon.checked import checked
 from gnomon.errors import OptionError
@@ -48,7 +48,8 @@ def closest_pair(waves: Waves, column: int, last: int) -> Pair:
         best = (last - 1, last) if kind == "sin" else (0, 1)
         return _pair(waves, column, best)
     places, gaps = _neighbours(kind, _step(waves, m), last)
-    slack = 4 * math.pi * last * 2.0**-65
+    # Of each angle, p 2^-65 turns, and the unit by which the half turn is moved.
+    slack = 4 * math.pi * (last + 2) * 2.0**-65
     rough = gaps.min().item() * (1 + 1e-12) + slack
     near = (gaps <= rough * (1 + 1e-12) + slack).nonzero()[:, 0].tolist()
     if len(near) > RIVALS:
@@ -88,7 +89,7 @@ def section(waves: Waves, name: str, last: int, constant: int) -> Section:
         kind, m = waves.columns[column]
         pair = closest_pair(waves, column, last)
         length = 2 * math.pi / waves.frequencies[m]
-        rows.append((column, kind, f"{length:.6g}", pair.first, pair.second, f"{pair.difference[0]:.4g}"))
+        rows.append((column, kind, f"{length:.6g}", pair.first, pair.second, at_least(pair.difference[0])))
         closest.append([column, kind, pair.first, pair.second, *pair.difference])
     cosine = next((i for i, (kind, _) in enumerate(waves.columns) if kind == "cos"), None)
     equal = None if cosine is None else mirror(waves, cosine, 3)
@@ -101,8 +102,8 @@ def section(waves: Waves, name: str, last: int, constant: int) -> Section:
         "mirror": None if equal is None else [cosine, equal.first, equal.second, *equal.difference],
     }
     answer = (
-        "In sine and cosine alike no two whole positions from 0 on share a value: pi is not algebraic, and every "
-        "frequency is. "
+        "Not at whole positions from 0 on, in exact arithmetic: neither a sine nor a cosine ever has one value twice, "
+        "as pi is not algebraic and every frequency is. "
         if waves.columns
         else ""
     )
@@ -111,19 +112,19 @@ def section(waves: Waves, name: str, last: int, constant: int) -> Section:
     if equal is not None:
         answer += (
             f"With negative positions it fails in every cosine: dimension {cosine} has the same value at {equal.first} "
-            f"and {equal.second}, and the document looks at the symmetry of the sine only. "
+            f"and {equal.second}, and the usual proof in lecture notes looks at the symmetry of the sine only. "
         )
     if closest:
         tight = min(closest, key=lambda row: row[4])
         answer += (
-            f"But values come close: of the dimensions shown, dimension {tight[0]} differs by {tight[4]:.2g} only "
-            f"between positions {tight[2]} and {tight[3]}."
+            f"But values come close: of the dimensions shown, dimension {tight[0]} differs by at most "
+            f"{at_most(tight[5])} between positions {tight[2]} and {tight[3]}."
         )
     table = Table(
         f"The closest two of positions 0 to {last:,}",
         ("dim", "wave", "wavelength", "p", "q", "differ by"),
         tuple(rows),
-        "differ by: a proved lower bound, no pair lies closer; rounded to four digits.",
+        "differ by: a proved lower bound, rounded down; no pair lies closer.",
     )
     return Section(
         key, title, question, answer.strip(), (table,) if rows else (), (), _proof(waves, name, cosine, equal), numbers
@@ -145,27 +146,27 @@ def _proof(waves: Waves, name: str, cosine: int | None, equal: Pair | None) -> t
     if equal is not None:
         certified = (
             f" Witness: cos({equal.first} w) = cos({equal.second} w), in dimension {cosine} and in every cosine. "
-            f"Exact, as cosine is even; in balls of {LAST} bits the difference is below {equal.difference[1]:.1g}."
+            f"Exact, as cosine is even; in balls of {LAST} bits the difference is below "
+            f"{at_most(equal.difference[1], 1)}."
         )
     return (
         f"Statement. Let p and q be different whole numbers, neither negative, and look at one column, sin(w p) or "
         f"cos(w p). Then its values at p and q differ. ({name}.)",
         f"What is used. The frequency w = {base}^(-e), e = s/t a fraction of whole numbers, is algebraic: a root of an "
         f"equation with whole coefficients, namely {base}^s x^t = 1 (a base with digits behind the point is a "
-        "fraction, which multiplies the equation through). Whole multiples and quotients of algebraic numbers are "
-        "algebraic. And pi is not algebraic (Lindemann 1882). So if w a = pi b for whole numbers a and b, then b = 0, "
-        "as pi = w a / b would be algebraic otherwise; and then a = 0.",
+        "fraction, which multiplies the equation through). Sums, differences, products and quotients of algebraic "
+        "numbers are algebraic (not proved here). And pi is not algebraic (Lindemann 1882). So if w a = pi b for "
+        "whole numbers a and b, then b = 0, as pi = w a / b would be algebraic otherwise; and then a = 0.",
         "Sine. sin(w p) = sin(w q) where the angles are whole turns apart, w (p - q) = 2 pi n, or mirror images, "
         "w (p + q) = pi (2n + 1). The first gives p - q = 0. The second is impossible, as 2n + 1 is odd and never 0. "
         "So p = q, and that also for negative positions.",
         "Cosine. cos(w p) = cos(w q) where w (p - q) = 2 pi n or w (p + q) = 2 pi n. The first gives p = q. The second "
         "gives p + q = 0, and of two numbers that are not negative that says p = q = 0.",
-        "The document's gap. First, it treats the symmetry of the sine only. In the cosine the right-hand side 2 pi n "
-        "is not irrational when n = 0: it is 0, and the equation then has the solution p = -q, which only the absence "
-        f"of negative positions excludes.{certified}",
+        "The lecture notes' gap. First, their proof treats the symmetry of the sine only. In the cosine the "
+        "right-hand side 2 pi n is not irrational when n = 0: it is 0, and the equation then has the solution p = -q, "
+        f"which only the absence of negative positions excludes.{certified}",
         "Second, it says that the right-hand side contains pi and is therefore irrational. A product of two irrational "
-        "numbers can be rational (sqrt 2 times sqrt 2), and 1/w is irrational in most waves. That pi is irrational is "
-        "not enough. It takes that pi is not algebraic while w is.",
+        f"numbers can be rational (sqrt 2 times sqrt 2). {_irrational(waves)}",
         "Beyond whole numbers. The same argument holds for all fractions p, q >= 0. Over the real numbers the "
         "statement is false in every column: values repeat after the wavelength 2 pi / w.",
         "Certificate. The table gives the two positions whose values lie closest. All angles are computed as whole "
@@ -174,6 +175,26 @@ def _proof(waves: Waves, name: str, cosine: int | None, equal: Pair | None) -> t
         "and its cosine steepens with every step. A difference proved to be above 0 shows for these positions what the "
         "proof shows for all. How a number format rounds the values is another question: there neighbours do collide.",
     )
+
+
+def _irrational(waves: Waves) -> str:
+    """In how many waves the inference from 'pi is irrational' fails, counted exactly."""
+    known = exponents(waves)
+    irrational, count = sum(power(waves.base, -e) is None for e in known), len(known)
+    if irrational:
+        return (
+            f"Multiplied by 1/w, the right-hand side is certainly irrational where 1/w is a fraction; in {irrational} "
+            f"of {count} waves 1/w is irrational, and there it is not enough that pi is irrational. It takes that pi "
+            "is not algebraic while w is."
+        )
+    return (
+        f"Here 1/w is a fraction in {_all(count)}, so the right-hand side is irrational indeed. In general it takes "
+        "that pi is not algebraic while w is."
+    )
+
+
+def _all(count: int) -> str:
+    return f"all {count} waves" if count > 1 else "the one wave"
 
 
 def _shown(waves: Waves) -> tuple[int, ...]:
@@ -211,7 +232,8 @@ def _step(waves: Waves, m: int) -> int:
 def _neighbours(kind: str, step: int, last: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Positions in the order of their values `[last + 1]`, and the differences of neighbours `[last]`, float64."""
     signed = step - 2**64 if step >= 2**63 else step
-    angle = torch.arange(last + 1, dtype=torch.int64) * signed  # wraps, as turns do
+    # Wraps, as turns do. The half turn itself has no size in 64 bits: the unit beside it stands for it.
+    angle = (torch.arange(last + 1, dtype=torch.int64) * signed).clamp(min=1 - 2**63)
     if kind == "sin":
         folded = torch.where(angle.abs() > QUARTER, -(2**63) - angle, angle)
         folded, order = folded.sort()

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gnomon.analysis.certified import LAST, bounds, precision
+from gnomon.analysis.certified import LAST, at_least, at_most, bounds, precision
 from gnomon.analysis.columns import value
 from gnomon.analysis.forms import Waves
-from gnomon.analysis.near_values import Match, match, worst_nearest
+from gnomon.analysis.near_values import SLOWEST, Match, match, worst_nearest
 from gnomon.analysis.ratios import classes, count_rational, exponents, rational_pairs, root
 from gnomon.analysis.section import Line, Lines, Section, Table
 from gnomon.checked import checked
@@ -72,33 +72,35 @@ def section(waves: Waves, name: str, last: int) -> Section:
                 "Dimensions that share values exactly",
                 ("dim", "dim'", "wave", "p", "p'", "value, t = 1"),
                 rows,
-                f"{len(rows)} of {len(found)} pairs of dimensions; t = 1, 2, 3, ...",
+                f"{len(rows)} of {len(found)} pairs of dimensions; " * (len(rows) < len(found)) + "t = 1, 2, 3, ...",
             )
         )
         first = found[0]
         numbers["witness"] = [first.fast, first.p, first.slow, first.q]
         told = (
             f"Yes, exactly: dimension {first.fast} at position {first.p} and dimension {first.slow} at position "
-            f"{first.q} are the same {_same(waves, first):.6f}. {len(found)} pairs of dimensions do so, those of the "
-            f"{rational} of {pairs} pairs of waves with a rational ratio: {numbers['shared_up_to_last']:,} times at "
-            f"positions up to {last:,}, and never otherwise."
+            f"{first.q} are the same {_same(waves, first):.6f}. {_dimensions(len(found))} "
+            f"{_rational(rational, pairs)}: {numbers['shared_up_to_last']:,} times at positions up to {last:,}, and "
+            "never otherwise."
         )
     else:
         told = (
-            f"Not exactly: none of the {pairs} pairs of waves has a rational ratio, and without one no two "
+            "Not exactly: no pair of waves has a rational ratio, and without one no two "
             "dimensions ever share a value at whole positions from 0 on."
         )
     worst = [(column, *_worst(waves, column, last)) for column in columns]
     numbers["nearest_integer"] = [[c, t, p, m.position, *m.error] for c, t, p, m in worst]
     tables.append(
         Table(
-            "The document's step at its worst: the nearest whole number",
+            "The lecture notes' step at its worst: the nearest whole number",
             ("dim", "target dim", "at p", "step gives", "off by", "bound w/2"),
             tuple(
-                (c, t, p, _told(m.position), f"{m.error[0]:.4g}", f"{waves.frequencies[waves.columns[c][1]] / 2:.4g}")
+                (c, t, p, _told(m.position), at_least(m.error[0]), at_most(_speed(waves, c) / 2))
                 for c, t, p, m in worst
             ),
-            f"Over all targets at p = 0 ... {last:,}; off by: at least.",
+            f"Over all targets at p = 0 ... {last:,}. off by: a proved lower bound, rounded down."
+            + " In the slowest waves p is a place like any other: float64 cannot tell where the step leads there."
+            * any(_speed(waves, c) < SLOWEST for c in columns),
         )
     )
     fast = columns[0]
@@ -106,12 +108,20 @@ def section(waves: Waves, name: str, last: int) -> Section:
     matches = {c: [match(waves, aims[c], 1, c, eps) for eps in EPS] for c in aims}
     rows = []
     for i, eps in enumerate(EPS):
-        cells = [(_told(matches[c][i].position), f"{matches[c][i].error[1]:.3g}") for c in aims]
+        # Rounded up it may pass eps, below which it is proved to be.
+        cells = [
+            (_told(m.position), f"{min(float(at_most(m.error[1], 3)), eps):.3g}") for m in (matches[c][i] for c in aims)
+        ]
         rows.append((f"{eps:.0e}", *(cell for pair in cells for cell in pair)))
     heads = ("within", *(head for c in aims for head in (f"dim {c}: p'", "off by")))
     words = " and ".join(f"dimension {aims[c]} at position 1 in dimension {c}" for c in aims)
     tables.append(
-        Table("The first position that is near enough", heads, tuple(rows), f"Searched: the value of {words}.")
+        Table(
+            "The first position that is near enough",
+            heads,
+            tuple(rows),
+            f"Searched: the value of {words}. off by: a proved upper bound, rounded up.",
+        )
     )
     lines = tuple(Line(f"dimension {c}", EPS, [_mark(m.position) for m in matches[c]]) for c in aims)
     figure = Lines(
@@ -121,9 +131,9 @@ def section(waves: Waves, name: str, last: int) -> Section:
     numbers["matches"] = [[c, aims[c], 1, e, m.position, *m.error] for c in aims for e, m in zip(EPS, matches[c])]
     off = worst[0]
     answer = (
-        f"{told} As near as one likes: yes, in every dimension, but not by the document's step. In dimension {off[0]} "
-        f"the nearest whole number misses a value by {off[3].error[0]:.2g}; a search over all periods comes within "
-        f"{EPS[-1]:.0e} at position {_told(matches[fast][-1].position)}."
+        f"{told} As near as one likes: yes, in every dimension, but not by the nearest whole number, as lecture notes "
+        f"have it. In dimension {off[0]} that one misses a value by at least {at_least(off[3].error[0], 2)}; a search "
+        f"over all periods comes within {EPS[-1]:.0e} at position {_told(matches[fast][-1].position)}."
     )
     proof = _proof(waves, name, found, (rational, pairs), off, matches[fast][-1], aims[fast], fast)
     return Section(key, title, question, answer, tuple(tables), (figure,), proof, numbers)
@@ -156,47 +166,71 @@ def _proof(
         with precision(LAST):
             gap = bounds(abs(value(waves, s.fast, s.p) - value(waves, s.slow, s.q)))[1]
         witness = (
-            f"Exact witness. Dimension {s.fast} is {kind}(p / {base}^({known[m]})) and dimension {s.slow} is "
-            f"{kind}(p' / {base}^({known[n]})). Since {base} = {c}^{g}, the ratio of the two frequencies is {base}^"
-            f"({known[n] - known[m]}) = {c}^{int((known[n] - known[m]) * g)}. So position {s.p} in the first and "
-            f"{s.q} in the second are the same angle, and so are {_times(s.p)} and {_times(s.q)} for every whole t. "
-            f"Checked in balls of {LAST} bits: the two values differ by less than {max(gap, 5e-324):.1g}. That they "
-            "are equal is the arithmetic of the exponents."
+            f"Exact witness. Dimension {s.fast} is {kind}(p / {base}^({known[m]})) and dimension {s.slow} is {kind}(p' "
+            f"/ {base}^({known[n]})). Since {base} = {c}^{g}, the ratio of the two frequencies is "
+            f"{base}^({known[n] - known[m]}) = {c}^{int((known[n] - known[m]) * g)}. So position {s.p} in the first "
+            f"and {s.q} in the second are the same angle, and so are {_times(s.p)} and {_times(s.q)} for every whole "
+            f"t. Checked in balls of {LAST} bits: the two values differ by less than {at_most(max(gap, 5e-324), 1)}. "
+            "That they are equal is the arithmetic of the exponents."
         )
     else:
         witness = (
-            f"There is no exact witness here: {base} = {c}^{g}, and in none of the {pairs} pairs of waves is {g} times "
+            f"There is no exact witness here: {base} = {c}^{g}, and in no pair of waves is {g} times "
             "the difference of the exponents a whole number, so no ratio is rational (see Theorem 1). For these waves "
             "the statement is false as it stands, and true only as 'nearly the same'."
         )
-    groups = classes(waves)
     return (
         "Statement. There are different dimensions j and k and different positions p and q with PE(p, j) = PE(q, k). "
         f"({name}. Wave m turns by w_m = {base}^(-e_m) radians a position; each dimension is a sine or cosine of one.)",
         witness,
-        "There are no others. Let x = w_j p and y = w_k q be two angles; both are algebraic numbers, and pi times a "
-        "fraction other than 0 is not (Lindemann 1882; see Theorem 2). sin x = sin y says x - y = 2 pi n or x + y = "
-        "pi (2n + 1): only x = y is left. cos x = cos y says x - y = 2 pi n or x + y = 2 pi n: only x = y or x = -y is "
-        "left, and from 0 on that is x = y. sin x = cos y says x - y or x + y is an odd multiple of pi/2: impossible, "
-        "so a sine never equals a cosine. And x = y with p, q > 0 says that w_j / w_k = q / p is rational. At position "
-        "0 every sine is 0 and every cosine 1, but that is one position, not two, and no other position has these "
-        f"values. So exactly the {rational} pairs of waves with a rational ratio share values; the waves fall into "
-        f"{len(groups)} groups, and only members of one group ever meet.",
-        "The document's step, and its gap. It takes the value C of one dimension, finds a real y with sin(w_k y) = C, "
-        "and rounds y to a whole number, which is 'very near'. Rounding moves the angle by up to w_k / 2, so the value "
-        "is off by up to w_k / 2. That is little where the wave is slow. The fastest wave has w = 1. There the step "
-        f"fails: the value of dimension {off[1]} at position {off[2]} has no equal near the rounded position "
+        "There are no others. Let x = w_j p and y = w_k q be two angles. Both are algebraic numbers, and so are their "
+        "sum and difference (sums, differences, products and quotients of algebraic numbers are algebraic; not proved "
+        "here). pi times a fraction other than 0 is not (Lindemann 1882; see Theorem 2). sin x = sin y says x - y = 2 "
+        "pi n or x + y = pi (2n + 1): only x = y is left. cos x = cos y says x - y = 2 pi n or x + y = 2 pi n: only x "
+        "= y or x = -y is left, and from 0 on that is x = y. sin x = cos y says x - y or x + y is an odd multiple of "
+        "pi/2: impossible, so a sine never equals a cosine. And x = y with p, q > 0 says that w_j / w_k = q / p is "
+        "rational. At position 0 every sine is 0 and every cosine 1, but that is one position, not two, and no other "
+        f"position has these values. {_sharing(rational, pairs, len(classes(waves)))}",
+        "The lecture notes' step, and its gap. It takes the value C of one dimension, finds a real y with sin(w_k y) "
+        "= C, and rounds y to a whole number, which is 'very near'. Rounding moves the angle by up to w_k / 2, so the "
+        "value is off by up to w_k / 2. That is little where the wave is slow. The fastest wave has w = 1. There the "
+        f"step misses: the value of dimension {off[1]} at position {off[2]} has no equal near the rounded position "
         f"{_told(off[3].position)} in dimension {off[0]}; floor and ceiling are both off by at least "
-        f"{off[3].error[0]:.4g}. And 'near' is not 'equal': the step proves no equality in any dimension.",
+        f"{at_least(off[3].error[0])}. And 'near' is not 'equal': the step proves no equality in any dimension.",
         "Repair. Near, as near as one likes, in every dimension. One period is not enough, so use many: q may be near "
         "any of the numbers y + 2 pi n / w. Mark the angles of positions 0, 1, ..., N on a circle cut into N equal "
         "arcs. Two of the N + 1 marks lie in one arc, so some shift s turns the wave by less than 1/N of the circle, "
         "and not by 0, as w / 2 pi is irrational. Steps of s walk around the circle and step over no arc of that "
         "length. So every arc is met, however short, and with it every value within any eps.",
-        f"Certificate. Which position is first in an arc follows by Euclid's algorithm from w / 2 pi, known to many "
+        "Certificate. Which position is first in an arc follows by Euclid's algorithm from w / 2 pi, known to many "
         f"more digits than the position has. For the value of dimension {aim} at position 1 in dimension {fast} and "
         f"eps = {EPS[-1]:.0e} it gives position {_told(near.position)}, and in interval arithmetic the difference is "
-        f"{near.error[0]:.4g}, below eps. No earlier position is within eps: arcs a little larger give none.",
+        f"at most {at_most(near.error[1])}, below eps. No earlier position is within eps: arcs a little larger give "
+        "none.",
+    )
+
+
+def _dimensions(count: int) -> str:
+    return f"{count} pairs of dimensions do so, those of" if count > 1 else "One pair of dimensions does so, that of"
+
+
+def _rational(rational: int, pairs: int) -> str:
+    """Which pairs of waves have a rational ratio; at least one has."""
+    if rational == pairs:
+        return "the one pair of waves" if pairs == 1 else f"all {pairs} pairs of waves, whose ratios are rational"
+    which = f"the {rational} of {pairs} pairs of waves with a rational ratio"
+    return which if rational > 1 else f"the one of {pairs} pairs of waves whose ratio is rational"
+
+
+def _sharing(rational: int, pairs: int, groups: int) -> str:
+    """The end of the argument that there are no other shared values."""
+    if not rational:
+        return "Here no ratio is rational, so no two dimensions share a value."
+    if rational == pairs:
+        return f"Here it is rational in {'the one pair' if pairs == 1 else f'all {pairs} pairs'} of waves."
+    return (
+        f"So exactly {_rational(rational, pairs)} share{'s' * (rational == 1)} values; the waves fall into {groups} "
+        "groups, and only members of one group ever meet."
     )
 
 
@@ -218,6 +252,11 @@ def _target(waves: Waves, column: int) -> int:
 def _worst(waves: Waves, column: int, last: int) -> tuple[int, int, Match]:
     target = _target(waves, column)
     return target, *worst_nearest(waves, target, column, last)
+
+
+def _speed(waves: Waves, column: int) -> float:
+    """The frequency of a dimension's wave."""
+    return waves.frequencies[waves.columns[column][1]]
 
 
 def _told(position: int) -> str:

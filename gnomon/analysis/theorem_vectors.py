@@ -5,12 +5,12 @@ from fractions import Fraction
 
 from flint import arb
 
-from gnomon.analysis.certified import bounds, precision
+from gnomon.analysis.certified import at_least, at_most, bounds, precision
 from gnomon.analysis.columns import dimensions
 from gnomon.analysis.forms import Waves
 from gnomon.analysis.forms import waves as waves_of
 from gnomon.analysis.ratios import Ratio, classes, count_rational, exponents, rational_pairs, root
-from gnomon.analysis.repeats import BITS, Repeat, difference, places, repeat, whole
+from gnomon.analysis.repeats import BITS, Repeat, difference, places, repeat
 from gnomon.analysis.section import Section, Table
 from gnomon.analysis.turns import nearest_turn
 from gnomon.checked import checked
@@ -48,14 +48,14 @@ def section(waves: Waves, name: str, convention: Convention | None) -> Section:
     }
     thing = "rotation" if rotation else "vector"
     answer = (
-        f"No, at whole positions they differ: the first wave alone tells them apart. The document's step 'rational = "
-        f"irrational' {_step(rational, pairs)}. {real}"
+        f"No, in exact arithmetic: every whole position has a {thing} of its own, as the first wave alone tells any "
+        f"two apart (what is left of it in stored numbers: see uniqueness). {_usual(rational, pairs)} {real}"
     )
     tables = [] if convention is None else [_by_width(waves, convention)]
     if listed:
         tables.append(_listed(waves, listed))
     certificate = ()
-    if 0 in whole(waves):
+    if 0 in waves.whole_pairs:
         table, told, numbers["nearest"] = _nearest(waves, thing)
         tables.append(table)
         certificate = (told,)
@@ -63,15 +63,15 @@ def section(waves: Waves, name: str, convention: Convention | None) -> Section:
         f"Statement. If p and q are different whole positions, the {thing}s of p and q differ. "
         f"({name}. Wave m turns by w_m = {base}^(-e_m) radians a position; the first turns by 1.)",
         _why(waves, thing),
-        f"The document's argument, and its gap. It takes two waves i and j, gets k w_i = 2 pi n_i and k w_j = 2 pi "
+        "The lecture notes' argument, and its gap. It takes two waves i and j, gets k w_i = 2 pi n_i and k w_j = 2 pi "
         f"n_j, divides, and says: n_i / n_j is rational, w_i / w_j = {base}^(e_j - e_i) is irrational, a "
-        f"contradiction. The document itself says 'in general'. When is the power rational? Write {base} = {c}^{g}, "
+        f"contradiction. The notes themselves say 'in general'. When is the power rational? Write {base} = {c}^{g}, "
         f"where {g} is the greatest common divisor of the exponents of its prime factors. Let the exponent be s/t in "
         f"lowest terms and suppose {base}^(s/t) = x/y. Then {base}^s y^t = x^t. Count a prime on both sides: it occurs "
         f"a multiple of t times in x^t and in y^t, so also in {base}^s. As s and t share no factor, t divides the "
         f"exponent of every prime of the base, so t divides {g}. The other way round, {c}^({g} s/t) is rational when t "
-        f"divides {g}. So the ratio is rational exactly where {g} (e_j - e_i) is a whole number: in {rational} of "
-        f"{pairs} pairs here. For those the step has no contradiction.",
+        f"divides {g}. So the ratio is rational exactly where {g} (e_j - e_i) is a whole "
+        f"number{_counted(rational, pairs)}",
         _repair(waves, rational, pairs, all_rational),
         *certificate,
         f"Real positions. {real}{_witness(waves, found)}",
@@ -85,12 +85,28 @@ def texts(rotation: bool = False) -> tuple[str, str, str]:
     return "theorem1", f"Theorem 1: {thing}s of two positions differ", f"Can two positions have the same {thing}?"
 
 
-def _step(rational: int, pairs: int) -> str:
+def _usual(rational: int, pairs: int) -> str:
+    """What becomes of the usual proof."""
     if not pairs:
-        return "needs two waves, and there is one"
+        return "Lecture notes usually prove it from the ratio of two frequencies, and here there is one."
+    of = "the one pair" if pairs == 1 else f"all {pairs:,} pairs"
+    of = f"{rational} of {pairs:,} pairs" if 0 < rational < pairs else of
     return (
-        f"is false for {rational} of {pairs} pairs of waves" if rational else f"is true of all {pairs} pairs of waves"
+        "Lecture notes usually prove it by taking the ratio of two frequencies to be irrational, which is "
+        f"{'false for' if rational else 'true of'} {of} of waves."
     )
+
+
+def _counted(rational: int, pairs: int) -> str:
+    """In how many pairs the ratio is rational: the end of a sentence, and what follows from it."""
+    if not pairs:
+        return "; here there is no pair."
+    if pairs == 1:
+        return f", as it is {'' if rational else 'not '}in the one pair here." + " The step fails there." * rational
+    if not rational:
+        return f", as it is in none of {pairs} pairs here."
+    of = f"all {pairs} pairs" if rational == pairs else f"{rational} of {pairs} pairs"
+    return f": in {of} here. For those the step has no contradiction."
 
 
 def _dims(waves: Waves, m: int) -> str:
@@ -104,7 +120,7 @@ def _gap(waves: Waves, r: Ratio) -> Fraction:
 
 
 def _why(waves: Waves, thing: str) -> str:
-    if 0 not in whole(waves):
+    if 0 not in waves.whole_pairs:
         return (
             "Why it holds. The only column is sin p. If sin p = sin q, then p - q = 2 pi n or p + q = pi (2n + 1) for "
             "a whole n. Were n, or 2n + 1, not 0, pi would be a fraction of whole numbers, and it is not (Lambert "
@@ -120,16 +136,15 @@ def _why(waves: Waves, thing: str) -> str:
 
 def _repair(waves: Waves, rational: int, pairs: int, all_rational: bool) -> str:
     if not pairs:
-        return (
-            "The argument needs two waves, and here there is one: the document's proof says nothing. The theorem holds."
-        )
+        return "The argument needs two waves, and here there is one: the notes' proof says nothing. The theorem holds."
     if all_rational:
+        have = f"all {pairs} pairs have rational ratios" if pairs > 1 else "the one pair has a rational ratio"
         return (
-            f"Here it cannot be repaired: all {pairs} pairs have rational ratios, so there is no contradiction to "
-            "find. The theorem holds nevertheless, by the first wave."
+            f"Here it cannot be repaired: {have}, so there is no contradiction to find. The theorem holds "
+            "nevertheless, by the first wave."
         )
     i, j = (group[0] for group in classes(waves)[:2])
-    if j not in whole(waves):
+    if j not in waves.whole_pairs:
         return (
             f"Wave {j} has a sine only, so it may also be met by its mirror image: w (p + q) = pi (2n + 1). At whole "
             "positions that is impossible, as pi is no root of an equation with whole coefficients (Lindemann 1882) "
@@ -138,7 +153,7 @@ def _repair(waves: Waves, rational: int, pairs: int, all_rational: bool) -> str:
     return (
         f"It can be repaired here: equal {'vectors' if waves.columns else 'rotations'} agree in every pair of waves, "
         f"so one pair with an irrational ratio is enough, and waves {i} and {j} are one."
-        + (f" {pairs - rational} of {pairs} would do." if pairs > 1 else "")
+        + (f" {pairs - rational} of {pairs} would do." if rational else " Every other would do." if pairs > 1 else "")
     )
 
 
@@ -169,7 +184,7 @@ def _witness(waves: Waves, found: Repeat | None) -> str:
     return (
         f" Witness: positions {here:.10g} and {there:.10g}, {'shifted by the period' if found.mirror is None else ''}"
         f"{'' if found.mirror is None else 'on both sides of that crest, whole turns of every other wave apart'}. In "
-        f"balls of {BITS} bits no column differs by more than {difference(waves, found):.1g}."
+        f"balls of {BITS} bits no column differs by more than {at_most(difference(waves, found), 1)}."
     )
 
 
@@ -198,18 +213,22 @@ def _nearest(waves: Waves, thing: str) -> tuple[Table, str, list]:
         numbers.append([last, turn.shift, turn.turns, turn.miss[0], chord])
     table = Table(
         f"How near two whole positions can come in the first wave (2 pi = {2 * math.pi:.9f}...)",
-        ("shifts up to", "nearest k", "turns n", "|k w - 2 pi n|", "distance"),
-        tuple((f"{last:,}", f"{k:,}", f"{n:,}", f"{miss:.6g}", f"{chord:.3g}") for last, k, n, miss, chord in numbers),
-        f"distance: a lower bound of the distance of any two {thing}s at most that far apart, rounded.",
+        ("shifts up to", "nearest k", "turns n", "|k w - 2 pi n|", f"{thing}s apart"),
+        tuple(
+            (f"{last:,}", f"{k:,}", f"{n:,}", at_least(miss, 6), at_least(chord, 3))
+            for last, k, n, miss, chord in numbers
+        ),
+        f"The last two columns are proved lower bounds, rounded down. {thing}s apart: no two {thing}s of positions at "
+        "most that far apart are nearer to each other, since the first wave alone keeps them so far apart.",
     )
     last, k, n, miss, _ = numbers[1]
     return (
         table,
         f"Certificate. Up to any given length no irrational number is needed. The shift up to {last:,} that comes "
         f"nearest to whole turns of the first wave is k = {k}: {n} turns are {2 * math.pi * n:.6f} radians, which "
-        f"misses it by {miss:.6g}. That no shift comes nearer follows from the continued fraction of w / 2 pi, whose "
-        f"quotients are computed between proved bounds. Up to {RANGES[-1]:,} the least miss is "
-        f"{numbers[-1][3]:.3g}, so any two {thing}s that far apart or nearer differ.",
+        f"misses it by at least {at_least(miss, 6)}. That no shift comes nearer follows from the continued fraction of "
+        f"w / 2 pi, whose quotients are computed between proved bounds. Up to {RANGES[-1]:,} every shift misses by at "
+        f"least {at_least(numbers[-1][3], 3)}, so any two {thing}s that far apart or nearer differ.",
         numbers,
     )
 
@@ -228,5 +247,5 @@ def _by_width(waves: Waves, convention: Convention) -> Table:
         f"Pairs of waves by width, base {waves.base:g}, {convention}",
         ("width", "pairs", "rational ratio", "irrational", "real positions"),
         tuple(rows),
-        "Where no pair is irrational the document's proof finds no contradiction.",
+        "Where no pair is irrational the lecture notes' proof finds no contradiction.",
     )

@@ -213,7 +213,7 @@ def _told(own: Shifted) -> str:
     seen = [(s, *three) for s, *three in zip(own.shifts, own.inputs, own.weights, own.output) if three[2] is not None]
     if not seen:
         return f"No shift asked for stays inside the positions that {own.name} takes."
-    said = "declares" if own.declared else "does not declare"
+    said = "declares that a shift changes nothing" if own.declared else "declares that a shift may change what it gives"
     first, furthest = next((row for row in seen if row[0] == 5), seen[0]), seen[-1]
     if own.invariant:
         found = (
@@ -226,7 +226,7 @@ def _told(own: Shifted) -> str:
             f" attention weights by {first[2]:.2g} and the output by {first[3]:.2g}; one of {_places(furthest[0])}"
             f" changes the output by {furthest[3]:.2g}."
         )
-    return f"{own.name} {said} that a shift changes nothing; {found}"
+    return f"{own.name} {said}; {found}"
 
 
 def _places(shift: float) -> str:

@@ -152,15 +152,15 @@ def _first(of: Kept) -> str | None:
 def _answer(
     found: Waves, cells: Cells, shared: dict[Precision, Tensor], lags: Tensor, positions: int
 ) -> str:  # fmt: skip
-    words = []
+    words = [_plainly(cells)]
     if found.frequencies[0] == 1:
         words.append(
             "Over the real numbers no two whole positions have one row: the fastest pair turns by one radian a "
             "position, and a whole number of radians is never a whole number of turns, since pi is irrational."
         )
     words.append(
-        f"The nearest rows are there those of places {1 + int(lags.argmin())} apart, wherever they are, at a distance "
-        f"of {float(lags.min()):.3g}."
+        f"Of rows up to {positions - 1:,} places apart the nearest are those {1 + int(lags.argmin())} apart, at a "
+        f"distance of {float(lags.min()):.3g}."
     )
     clean = [of for of in cells.values() if not of.duplicates.count]
     dirty = [of for of in cells.values() if of.duplicates.count]
@@ -190,6 +190,17 @@ def _answer(
         + "."
     )
     return " ".join(words)
+
+
+def _plainly(cells: Cells) -> str:
+    """The answer as stored, in a few words."""
+    dirty = {of.way for of in cells.values() if of.duplicates.count}
+    clean = [way for way in dict.fromkeys(of.way for of in cells.values()) if way not in dirty]
+    if not dirty:
+        return "Yes, in every precision" + " that has numbers so large" * (len(cells) < len(PRECISIONS) ** 2) + "."
+    if clean:
+        return f"Yes, if its angles are formed in {_listed(clean)}."
+    return "As floating point stores it, no."
 
 
 def _listed(names) -> str:

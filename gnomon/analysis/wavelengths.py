@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gnomon.analysis.forms import Waves, waves
-from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply
+from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply, plural
 from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, unit, waved, without_waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
@@ -125,9 +125,12 @@ def _answer(found: Waves, told: dict[Precision, Neighbours], positions: int) -> 
     words = [
         f"The fastest pair repeats after {_far(float(turning.min()))} positions, the slowest after "
         f"{_far(float(turning.max()))}: {len(period)} pairs, from the finest rule to the coarsest."
+        if len(period) > 1
+        else f"Its one pair repeats after {_far(float(turning.max()))} positions."
     ]
     if len(turning) < len(period):
-        words.append(f"{len(period) - len(turning)} pairs do not turn at all.")
+        still = len(period) - len(turning)
+        words.append(f"{plural(still, 'pair')} {'does' if still == 1 else 'do'} not turn at all.")
     slowest = float(turning.max()) / (2 * math.pi)
     words.append(
         "What a coarse rule gains in reach it loses in marks: on the flat top of its wave the slowest pair keeps one "

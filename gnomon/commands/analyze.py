@@ -27,7 +27,7 @@ class Analyze:
     Wavelengths, uniqueness over the reals and in each precision, three
     theorems with their gaps, what distance does, how well given kernels are
     fitted, aliases, rounding, translation, permutation, grids. Questions
-    that make no sense of an encoding say why. What is called certified was
+    that do not apply come last, with the reason. What is called certified was
     proved in interval arithmetic. --out writes a page with the figures and
     the arguments. Seconds.
 
@@ -69,12 +69,15 @@ class Analyze:
         settings = Settings(self.positions, self.training, self.last)
         shape = Shape(width=self.width, heads=self.heads)
         encoding = build(named(self.name), shape, **_options(self.options))
-        sections, out = [], Screen()
+        sections, out, shown = [], Screen(), 0
         with _watched(quiet=self.json) as progress:
             for section in study(encoding, shape, settings, self.only, progress):
                 sections.append(section)
-                if not self.json:
-                    _show(out, section, first=len(sections) == 1)
+                if not self.json and section.applies:
+                    shown += 1
+                    _show(out, section, first=shown == 1)
+        if not self.json:
+            _show_others(out, [section for section in sections if not section.applies], first=not shown)
         if self.out is not None:
             self._write(sections)
         if self.json:
@@ -150,6 +153,17 @@ def _show(out: Screen, section: "Section", first: bool) -> None:
     out.print(f"\n{section.answer}")
     for made in section.tables:
         _show_table(out, made)
+
+
+def _show_others(out: Screen, others: "list[Section]", first: bool) -> None:
+    """What does not apply, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for section in others:
+        reasons.setdefault(section.answer, []).append(section.key)
+    if reasons:
+        out.print("" if first else "\n", "Questions that do not apply", sep="")
+    for why, keys in reasons.items():
+        out.print(Padding(f"{', '.join(keys)}: {why}", (0, 0, 0, 2)))
 
 
 def _show_table(out: Screen, found: "Table") -> None:

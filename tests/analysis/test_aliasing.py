@@ -1,16 +1,19 @@
 """Closest lags: both searches against brute force, certified values against mpmath, and faults that must be seen."""
 
 import math
+from fractions import Fraction
 
 import mpmath
 import pytest
 import torch
 
-from gnomon.analysis import lag_lattice, lag_scan
-from gnomon.analysis.aliasing import closest, first_closer_than_neighbour, joined, pieces, section, similarity
+from gnomon.analysis import aliasing, certified, lag_lattice, lag_scan
+from gnomon.analysis import closest as closest_lags
+from gnomon.analysis.aliasing import section
+from gnomon.analysis.closest import closest, first_closer_than_neighbour, joined, pieces, similarity
 from gnomon.analysis.forms import Waves, waves
 from gnomon.analysis.lag_lattice import Lattice
-from gnomon.analysis.lags import Lags
+from gnomon.analysis.lags import Lags, amplitudes
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.learned import Learned
 from gnomon.encodings.rope import Rope
@@ -123,7 +126,7 @@ def test_far_lags_by_the_lattice():
         found = closest(made_of, 10**6, 10**12)
         assert found.method == "lattice"
         assert found.similarity[0] <= exact(made_of, found.lag) <= found.similarity[1]
-        # 2^20 lags beside multiples of the longest wavelength, where only the fast waves are left to agree.
+        # 2^18 lags beside multiples of the longest wavelength, where only the fast waves are left to agree.
         turn = 2 * math.pi / made_of.frequencies[-1]
         turns = torch.randint(1, int(10**12 / turn), (1 << 18,), generator=torch.Generator().manual_seed(0))
         sample = (turns.double() * turn).round().long()
@@ -145,10 +148,107 @@ def test_ranges_one_by_one_and_joined():
 
 def test_a_single_lag_and_two_equal_ones():
     assert closest(of(8), 77, 77).lag == 77
-    still = Waves(1e4, None, (0.0,))  # no wave moves: all lags are alike, and none is closer
+    # No wave moves: all lags are exactly alike (balls of no width say so), and none is closer.
+    still = Waves(1e4, None, (0.0,))
     found = closest(still, 5, 8)
     assert {found.lag, *found.tied} == {5, 6, 7, 8}
     assert first_closer_than_neighbour(still, 50) is None
+
+
+def test_what_balls_cannot_decide_is_not_taken_for_proved():
+    """1 - S(2) is 10^-3000 here, and balls end at 4096 bits: neither 'closer' nor 'none is' would be a proof."""
+    slow = Waves(1e300, (Fraction(5),), (0.0,))
+    with pytest.raises(OptionError, match="undecided"):
+        first_closer_than_neighbour(slow, 10)
+    assert len(closest(slow, 1, 3).tied) == 2
+
+
+def test_a_new_best_is_compared_with_what_was_tied_to_the_last(monkeypatch):
+    """2 and 1 are not told apart, 3 is closer than 1, and nothing is known of 2 and 3."""
+    known = {(1, 3): True, (3, 1): False}
+    monkeypatch.setattr(closest_lags, "_less", lambda lags, a, b: known.get((a, b)))
+    assert closest_lags._largest(Lags(of(8)), [1, 2, 3]) == (3, (2,))
+
+
+def test_ties_are_told():
+    one = closest(of(8), 5, 8)
+    tied = closest_lags.Closest(5, 8, 7, one.similarity, one.distance, (5, 6), "scan", 3)
+    told = [aliasing._most_alike([each], 4) for each in (one, tied)]
+    assert "Every other lag of these ranges is proved" in told[0]
+    assert "Not told apart from it: 2 (5, 6)" in told[1] and "these ranges" not in told[1]
+
+
+@pytest.mark.parametrize("method", ["auto", "scan"])
+def test_a_range_too_long_to_read_is_refused_by_both_searches(method):
+    for search in (closest, lambda *given, **how: first_closer_than_neighbour(given[0], given[2], **how)):
+        with pytest.raises(OptionError, match="would take hours"):
+            search(of(512), 2, 10**15, method=method)
+
+
+def test_the_radius_is_large_enough_at_every_deficit():
+    """Also beside 2, where an arc sine of float64 has lost half of its digits."""
+    deficits = [1e-9, 0.5, 1.5, 1.8999999, 1.9, 1.99, 2 - 1e-12, 2 - 2.0**-50, 2 - 2.0**-52, 2.0]
+    for deficit in deficits:
+        assert lag_lattice.radius(deficit) >= 2 * mpmath.asin(mpmath.sqrt(mpmath.mpf(deficit) / 2))
+    assert all(lag_lattice.radius(deficit) <= math.pi * 1.0001 for deficit in deficits)
+
+
+def test_a_search_leaves_the_callers_settings_alone():
+    """Also between two of its answers, and with gradients."""
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("medium")
+        search = lag_scan.survivors(Lags(of(64)), 1, 10**6, lambda: 20.0)
+        next(search)
+        assert torch.is_grad_enabled() and torch.get_float32_matmul_precision() == "medium"
+        search.close()
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def test_products_are_of_full_precision_or_refused(monkeypatch):
+    seen = []
+    multiply = torch.mm
+
+    def mm(*given, **how):
+        seen.append(torch.get_float32_matmul_precision())
+        return multiply(*given, **how)
+
+    monkeypatch.setattr(torch, "mm", mm)
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("medium")
+        closest(of(64), 1, 10**5, method="scan")
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert set(seen) == {"highest"}
+
+    def mixed():
+        raise RuntimeError("mix of the legacy and new APIs")
+
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", mixed)
+    with pytest.raises(OptionError, match="set_float32_matmul_precision alone"):
+        closest(of(64), 1, 10**5, method="scan")
+
+
+def test_torchs_cosines_are_as_good_as_the_bounds_take_them_to_be():
+    """Every bound of a search takes a float64 cosine or sine of torch's to be within 4 roundings: on a sample it is."""
+    angle = (torch.rand(3000, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 0.5) * 2 * math.pi
+    angle = torch.cat([angle, angle[:500] * 1e-6, angle[:500] * 1e6])
+    with mpmath.workdps(40):
+        for of_torch, exactly in ((angle.cos(), mpmath.cos), (angle.sin(), mpmath.sin)):
+            off = [abs(exactly(a) - x) for a, x in zip(angle.tolist(), of_torch.tolist())]
+            assert max(off) <= certified.TRUSTED
+
+
+def test_searches_refuse_a_sine_without_its_cosine():
+    """Its sum is known, but no bound of the searches is one of it."""
+    odd = Lags(of(7))
+    assert amplitudes(of(7)).tolist() == [1, 1, 1, 0.5]
+    for search in (lambda: next(lag_scan.survivors(odd, 1, 10, lambda: 0.0)), lambda: Lattice(odd, 10, 0.1)):
+        with pytest.raises(OptionError, match="even width"):
+            search()
 
 
 @pytest.mark.parametrize("step", [1, 2, 5, 16, 64])
@@ -231,9 +331,15 @@ def test_section():
         first: closest(of(16), first, 10**7).lag for first in (100, 10**6)
     }
     assert found.numbers["first_closer_than_neighbour"] == 596_274
-    assert "596,274" in found.answer and f"{far[10**6]:,}" in found.answer
+    assert found.answer.startswith("Yes: positions 596,274 apart") and f"{far[10**6]:,}" in found.answer
     assert all(len(line.x) == len(line.y) <= 2000 for line in found.figures[0].lines)
-    assert "No lag up to 5,000 looks more alike" in section(Sinusoidal(16), last=5000).answer
+    assert section(Sinusoidal(16), last=5000).answer.startswith("No: no two positions up to 5,000 apart look more")
+
+
+def test_what_is_nearly_1_is_not_printed_as_1():
+    """At width 2 the closest lag beyond 10^6 leaves 3e-13 to a mean cosine of 1."""
+    cells = [row[3] for row in section(Sinusoidal(2), last=10**8).tables[0].rows]
+    assert not any(cell.strip("0.") == "1" for cell in cells) and sum(cell.startswith("1 - ") for cell in cells) > 3
 
 
 @pytest.mark.parametrize(

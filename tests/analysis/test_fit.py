@@ -180,6 +180,22 @@ def test_what_depends_on_content_or_length_is_refused():
         least_squares.fit(Rope(16), noise(1))
 
 
+def test_the_answer_can_be_followed():
+    """What fits near and what fits far are told apart, the kernels are defined where they are named."""
+    wide = Shape(width=64, heads=4, head_dim=16)
+    waves = fit.section(Sinusoidal(64), wide, length=128)
+    assert "over the first 128 distances, it fits 'exp' and 'linear' to within 5%" in waves.answer
+    assert "misses 'at 7' and 'each 16' by more than 50%" in waves.answer
+    assert "Over the next 384, with the same numbers, it no longer fits 'exp' and 'linear'." in waves.answer
+    note = waves.tables[0].note
+    assert all(f"{name}, " in note for name in fit.targets(lags(3), 128))
+    assert "slope" not in waves.answer and "nearest" in waves.tables[0].title
+    fixed = fit.section(create("alibi", wide), wide, length=128)
+    assert "Its slopes are fixed, not fitted" in fixed.answer and "slopes are not fitted" in fixed.tables[0].title
+    ends = fit.section(create("relative_bias", wide, clip=1000), wide, length=128).answer
+    assert "Over the next 384, with the same numbers, it has no value for 'exp'" in ends
+
+
 def test_the_section_compares_and_repeats_itself():
     wide = Shape(width=128, heads=8, head_dim=16)
     found = fit.section(create("alibi", wide), length=128)

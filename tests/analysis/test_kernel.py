@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from gnomon.analysis import certified, cosine_sums, distance_kernel, kernel
+from gnomon.analysis.closest import closest
 from gnomon.analysis.forms import vectors, waves
+from gnomon.analysis.lags import Lags
 from gnomon.encoding import Shape
 from gnomon.encodings import create
 from gnomon.encodings.rope import Rope
@@ -32,9 +34,7 @@ def test_the_first_rise_of_known_widths(width, first):
     # By balls alone, without a word of float64.
     for k in range(first + 1):
         rose = certified.decided(
-            lambda k=k: certified.below(
-                certified.cosines(found.base, found.exponents, k), certified.cosines(found.base, found.exponents, k + 1)
-            )
+            lambda k=k: certified.below(*(sum((w * n).cos() for w in certified.frequencies(found)) for n in (k, k + 1)))
         )
         assert rose is (k == first)
 
@@ -53,33 +53,34 @@ def test_every_step_agrees_with_mpmath():
 def test_steps_that_float64_cannot_decide_are_decided_by_balls(monkeypatch):
     found = waves(Sinusoidal(8))
     plain = cosine_sums.rising(found, 200)
-    monkeypatch.setattr(cosine_sums, "_errors", lambda found, lags: torch.full_like(lags, 1e9))
+    monkeypatch.setattr(Lags, "error", 1e9)
     assert torch.equal(cosine_sums.rising(found, 200).rises, plain.rises)
 
 
-def test_the_bound_of_rounding_holds_what_float64_gets_wrong():
-    found = waves(Sinusoidal(16))
-    far = torch.tensor([1.0, 17.0, 12345.0, 9e8])
+@pytest.mark.parametrize("width", [16, 7])
+def test_the_bound_of_rounding_holds_what_float64_gets_wrong(width):
+    """Of an odd width the last sine, which has no cosine, counts a half."""
+    known, far = Lags(waves(Sinusoidal(width))), [1, 17, 12345, 9 * 10**8, 10**15]
     with mpmath.workdps(50):
-        exact = [
-            float(
-                mpmath.fsum(mpmath.cos(int(k) * mpmath.mpf(10000) ** (-mpmath.mpf(m) / 8)) for m in range(8))
-                - mpmath.mpf(value)
-            )
-            for k, value in zip(far.tolist(), distance_kernel.kernel(Sinusoidal(16), far)[0].tolist())
-        ]
-    bounds = cosine_sums._errors(found, far.double()).tolist()
-    assert all(abs(wrong) <= bound for wrong, bound in zip(exact, bounds)) and bounds[-1] < 1e-5
+        w = [mpmath.mpf(10000) ** (-mpmath.mpf(2 * m) / width) for m in range((width + 1) // 2)]
+        for k, value in zip(far, known.sums(torch.tensor(far)).tolist()):
+            terms = [mpmath.cos(k * one) for one in w]
+            exact = mpmath.fsum(terms) - (terms[-1] / 2 if width % 2 else 0)
+            assert abs(exact - value) <= known.error < 1e-13
+            with certified.precision(256):
+                low, high = certified.bounds(known.ball(k))
+            assert low <= exact <= high < low + 1e-14
 
 
 def test_no_first_rise_is_claimed_after_a_step_that_is_undecided(monkeypatch):
     still = cosine_sums.rising(replace(waves(Sinusoidal(4)), exponents=None, frequencies=(0.0, 0.0)), 4)
     assert still.first is None and still.share == 0
     monkeypatch.setattr(certified, "decided", lambda statement: None)
-    monkeypatch.setattr(cosine_sums, "_errors", lambda found, lags: torch.where(lags < 2, 1e9, 1e-9))
-    found = cosine_sums.rising(waves(Sinusoidal(64)), 100)
-    assert found.undecided == (0, 1, 2)[: len(found.undecided)] and found.undecided
-    assert found.share > 0.2 and found.first is None
+    monkeypatch.setattr(Lags, "error", 1e-3)
+    for second, undecided, first in ((4.9999, (0,), None), (4.9, (), 2)):
+        monkeypatch.setattr(Lags, "sums", lambda lags, k, second=second: torch.tensor([5, second, 4, 6, 5.5]).double())
+        found = cosine_sums.rising(waves(Sinusoidal(64)), 5)
+        assert found.undecided == undecided and found.first == first and found.share == 0.25
 
 
 @pytest.mark.parametrize("options", [{}, {"convention": "tensor2tensor"}, {"base": 100.0}])
@@ -112,6 +113,18 @@ def test_returns_are_those_of_all_lags():
         assert values[r.at].item() == pytest.approx(r.largest, abs=1e-10)
         assert r.smallest == pytest.approx(part.min().item(), abs=1e-10)
         assert r.mean == pytest.approx(part.mean().item(), abs=1e-10)
+        assert r.proved
+
+
+def test_the_return_is_the_one_that_the_search_for_aliases_certifies(monkeypatch):
+    found, seen = waves(Sinusoidal(16)), []
+    one = cosine_sums.returns(found, 99_999, seen.append)[-1]
+    best = closest(found, 10_000, 99_999)
+    assert one.at == best.lag and best.similarity[0] <= one.largest <= best.similarity[1]
+    assert seen == sorted(seen) and seen[-1] == 1
+    assert "(proved)" in kernel.section(Sinusoidal(16), 100).answer
+    odd = cosine_sums.returns(waves(Sinusoidal(7)), 999)
+    assert not any(one.proved for one in odd) and "(proved)" not in kernel.section(Sinusoidal(7), 100).answer
 
 
 def test_few_waves_come_back_near():
@@ -195,7 +208,10 @@ def test_a_table_applies_only_where_it_is_given():
 def test_the_section_tells_what_was_found():
     found = kernel.section(Sinusoidal(64), 1000)
     assert found.key == "kernel" and found.numbers["first_rise"] == 5
-    assert "falls at every step up to lag 5" in found.answer and "no limit" in found.answer
+    assert found.answer.startswith("It falls at first only") and "falls at every step up to lag 5" in found.answer
+    assert "only falls or stays in every head." in kernel.section(create("alibi", SHAPE), 100).answer
+    assert "only falls or stays in no head." in kernel.section(create("rope_mixed", SHAPE), 100).answer
+    assert "no limit" in found.answer
     assert kernel.section(Sinusoidal(32), 1000).numbers["first_rise"] == 4
     assert all(len(line.x) == len(line.y) <= 2000 for figure in found.figures for line in figure.lines)
     share = kernel.section(Rope(64), 20000)
@@ -214,6 +230,13 @@ def test_several_axes_have_no_one_distance(name, options):
     assert "grids" in kernel.section(encoding, 100).answer
     with pytest.raises(OptionError):
         distance_kernel.kernel(encoding, lags(3))
+
+
+def test_a_width_without_a_wave_has_no_kernel():
+    still = Sinusoidal(1, convention="tensor2tensor")
+    assert "every product is 0" in kernel.section(still, 100).answer
+    with pytest.raises(OptionError, match="no waves"):
+        cosine_sums.returns(waves(still), 100)
 
 
 def test_no_lags_are_refused():

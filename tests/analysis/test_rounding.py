@@ -73,6 +73,13 @@ def test_a_shifted_logit_by_hand():
     assert one(encoding, "float32", "float32", (p,)).logits[0] == pytest.approx(share, rel=1e-6)
 
 
+@pytest.mark.parametrize("width", [1, 7])
+def test_of_an_odd_width_exact_logits_are_those_of_each_place(width):
+    """Its last sine has no cosine, so PE(p + k) . PE(p) depends on p, which is no error."""
+    exactly = one(Sinusoidal(width), "float64", "float64")
+    assert max(exactly.logits) < 1e-7 and max(exactly.logits[:5]) < 1e-11
+
+
 def test_float16_has_no_numbers_there():
     of = one(Rope(8), "float16", "float16")
     assert of.values[4] is not None and of.values[5:] == (None,) * 4 == of.logits[5:]

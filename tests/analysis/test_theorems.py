@@ -2,13 +2,15 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import mpmath
 import pytest
 import torch
 
-from gnomon.analysis.certified import precision
+from gnomon.analysis import theorem_one_dimension
+from gnomon.analysis.certified import at_least, at_most, precision
 from gnomon.analysis.columns import value
 from gnomon.analysis.forms import Waves, vectors, waves
 from gnomon.analysis.near_values import Match, match, nearest_integer, worst_nearest
@@ -175,6 +177,14 @@ def test_the_closest_pair_of_many_positions_is_that_of_sorted_values():
         assert (found.first, found.second) == min(gaps)[1:]
 
 
+@pytest.mark.parametrize("kind, differences", [("sin", [1, 0, 1]), ("cos", [1, 0, 1])])
+def test_half_a_turn_is_where_it_belongs(kind: str, differences: list[int]):
+    """-2^63 has no size in 64 bits. Quarter turns: 0, 1, 0, -1 and 1, 0, -1, 0 are -1, 0, 0, 1 in order."""
+    order, gaps = theorem_one_dimension._neighbours(kind, 2**62, 3)
+    assert gaps.tolist() == pytest.approx(differences, abs=1e-15)
+    assert int(order[0]) == (3 if kind == "sin" else 0)
+
+
 def test_slow_waves_of_a_huge_base_have_a_closest_pair_too():
     found = closest_pair(sinusoidal(8, 1e300), 7, 1000)
     assert (found.first, found.second) == (0, 1)
@@ -261,6 +271,23 @@ def test_the_worst_of_the_documents_step_is_that_of_a_scan(target: int, column: 
     assert misses[p] <= w / 2
 
 
+def test_the_step_rounds_places_of_many_digits():
+    """y has 20 digits, a float 16: off by a few hundred places the miss would be far above its bound w / 2."""
+    given = sinusoidal(4, 1e40)
+    with mpmath.workdps(60):
+        w = 1 / mpmath.sqrt(mpmath.mpf(1e40))
+        for p in (1, 2, 3):
+            found, aim = nearest_integer(given, 0, p, 2), mpmath.sin(p)
+            y = int(mpmath.floor(mpmath.asin(aim) / w))
+            misses = {q: abs(mpmath.sin(q * w) - aim) for q in (y, y + 1)}
+            assert found.position == min(misses, key=misses.get)
+            assert found.error[0] <= misses[found.position] <= found.error[1] < w / 2
+    rows = section(Sinusoidal(8, 1e40), "theorem3").tables[0]
+    assert all(float(off) <= float(bound) for *_, off, bound in rows.rows)
+    assert "p is a place like any other" in rows.note
+    assert "like any other" not in section(Sinusoidal(8, 10001.0), "theorem3").tables[0].note
+
+
 def test_the_documents_step_finds_an_exact_witness_where_there_is_one():
     found = nearest_integer(sinusoidal(512), 0, 1, 128)
     assert found.position == 10
@@ -303,6 +330,62 @@ def test_what_a_section_says_follows_from_the_encoding():
     assert second["holds_on_whole_positions_from_0"] and not second["holds_on_all_whole_positions"]
     assert section(Sinusoidal(1), "theorem2").numbers["holds_on_all_whole_positions"]
     assert not section(Sinusoidal(7, convention="tensor2tensor"), "theorem2").numbers["holds_on_whole_positions_from_0"]
+
+
+def test_in_how_many_waves_pi_alone_is_not_enough_is_counted():
+    """1/w = 10000^(m/256) is a fraction for m = 0, 64, 128, 192, and at width 8 for every m."""
+    told = {width: " ".join(section(Sinusoidal(width), "theorem2", last=9).proof) for width in (2, 8, 512)}
+    assert "in 252 of 256 waves 1/w is irrational" in told[512]
+    assert "1/w is a fraction in all 4 waves" in told[8] and "1/w is a fraction in the one wave" in told[2]
+    assert "most waves" not in "".join(told.values())
+
+
+def test_printed_bounds_are_bounds():
+    for bound in (6.0288655e-05, 1.0, 0.1, 3.5067600001e-12, 1e-307, 123456.7, 0.0):
+        for digits in (1, 3, 4, 6):
+            low, high = at_least(bound, digits), at_most(bound, digits)
+            assert Fraction(low) <= Fraction(bound) <= Fraction(high)
+            assert Fraction(high) - Fraction(low) <= Fraction(bound) / 10 ** (digits - 1)
+    assert at_most(5e-324, 1) == "5e-324"
+
+
+def test_every_printed_lower_bound_is_below_the_truth():
+    for _, k, n, miss, apart in section(Sinusoidal(512), "theorem1").tables[-1].rows:
+        k, n = (int(whole.replace(",", "")) for whole in (k, n))
+        truth = abs(k - 2 * mpmath.pi * n)
+        assert mpmath.mpf(miss) <= truth and mpmath.mpf(apart) <= 2 * mpmath.sin(truth / 2)
+    given = sinusoidal(512)
+    for column, _, _, p, q, apart in section(Sinusoidal(512), "theorem2").tables[0].rows:
+        assert mpmath.mpf(apart) <= abs(at(given, column, p) - at(given, column, q))
+    *_, steps, first = section(Sinusoidal(512), "theorem3").tables
+    for column, target, p, q, off, bound in steps.rows:
+        q, w = int(q.replace(",", "")), mpmath.power(10000, -mpmath.mpf(given.columns[column][1]) / 256)
+        assert mpmath.mpf(off) <= abs(at(given, column, q) - at(given, target, p)) and w / 2 <= mpmath.mpf(bound)
+    for eps, one, off, other, off_too in first.rows:
+        for target, column, q, least in ((2, 0, one, off), (0, 510, other, off_too)):
+            truth = abs(at(given, column, int(q.replace(",", ""))) - at(given, target, 1))
+            assert truth <= mpmath.mpf(least) * (1 + mpmath.mpf(10) ** -15) and float(least) <= float(eps)
+    proof = section(Sinusoidal(512), "theorem3").proof[-1]
+    truth = abs(at(given, 0, 136_178_273_664) - at(given, 2, 1))
+    assert truth <= mpmath.mpf(proof.partition("at most ")[2].partition(",")[0])
+
+
+def test_what_is_used_and_not_proved_is_named():
+    """x - y and x + y have to be algebraic, which takes more than whole multiples and quotients."""
+    for number in (2, 3):
+        argument = " ".join(section(Sinusoidal(8), f"theorem{number}", last=9).proof)
+        assert "ums, differences, products and quotients of algebraic numbers are algebraic" in argument
+        assert "three facts that are not proved here" in page(f"theorem{number}", width=8)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 6, 8])
+def test_a_reader_meets_no_document_and_no_one_pairs(width: int):
+    for which in ("theorem1", "theorem2", "theorem3"):
+        made = section(Sinusoidal(width), which, last=99)
+        told = " ".join((made.answer, *made.proof, *(table.title + table.note for table in made.tables)))
+        assert "document" not in told
+        assert not re.search(r"(?<![\d,.])[01] (of [01] )?pairs|all 1 |([2-9]) of \2 ", told), told
+    assert section(Sinusoidal(width), "theorem1").answer.startswith("No, in exact arithmetic: every whole position")
 
 
 def test_rotations_have_the_first_theorem_only():

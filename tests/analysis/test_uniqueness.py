@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gnomon.analysis.duplicates import collisions, duplicates, nearest
+from gnomon.analysis.duplicates import collisions, duplicates, nearest, nearest_at
 from gnomon.analysis.forms import waves
 from gnomon.analysis.rounded_rows import kept, lag_distances
 from gnomon.analysis.stored import PRECISIONS, angles, dtype, exact, unit, waved
@@ -85,6 +85,17 @@ def test_duplicates_are_found_where_they_were_put():
     assert duplicates(table[:0]).count == 0
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("what", [duplicates, nearest, collisions, lambda table: nearest_at(table, 1)])
+def test_what_is_no_number_is_refused(what, kind, value):
+    """A row of nan equals no row, itself included: without a refusal the search for equal ones would not end."""
+    table = torch.randn(20, 3, generator=torch.Generator().manual_seed(1)).to(kind)
+    table[5] = table[9] = value
+    with pytest.raises(OptionError, match="6 values that are nan or infinite"):
+        what(table)
+
+
 def test_nearest_of_any_rows():
     for seed in range(3):
         table = torch.randn(800, 5, generator=torch.Generator().manual_seed(seed))
@@ -114,6 +125,9 @@ def test_collisions_against_sets(name):
 def test_the_section_of_sinusoidal():
     of = section(Sinusoidal(64), 1000)
     assert of.applies and "pi is irrational" in of.answer and of.numbers["nearest_lag_reals"] == 1
+    assert "Of rows up to 999 places apart the nearest are those 1 apart" in of.answer and "wherever" not in of.answer
+    assert of.answer.startswith("Yes, if its angles are formed in float64, float32 or float16.")
+    assert section(Sinusoidal(64), 100).answer.startswith("Yes, in every precision.")
     found = {(cell["angle"], cell["stored"]): cell for cell in of.numbers["kept"]}
     assert len(found) == 16 and found["float32", "float32"]["duplicates"] == 0
     assert found["bfloat16", "float32"]["duplicates"] == 1000 - (256 + 128 + 128 - 5)

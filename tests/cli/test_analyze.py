@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,27 @@ def test_every_question_is_answered_or_says_why_not(gnomon):
     assert "analysis.html" in shown.out.splitlines()[-1]
 
 
+def test_what_does_not_apply_comes_last_and_each_reason_once(gnomon):
+    shown = gnomon("analyze", "alibi", *SMALL).out
+    told, _, others = shown.partition("Questions that do not apply")
+    heads = [line.partition(":")[0] for line in told.splitlines()]
+    assert [key for key in QUESTIONS if key in heads] == [
+        "kernel", "fit", "rounding", "translation", "permutation", "grids"
+    ]  # fmt: skip
+    others = " ".join(others.split())
+    for keys in (
+        "wavelengths: Alibi adds",
+        "theorem1, theorem2, theorem3: alibi has",
+        "aliasing: Alibi is",
+        "terms: Nothing",
+    ):
+        assert others.count(keys) == 1
+    assert others.count("has no vector of a position") == 1
+    only = gnomon("analyze", "alibi", "--only", "aliasing").out
+    assert only.startswith("Questions that do not apply")
+    assert "do not apply" not in gnomon("analyze", "sinusoidal", *SMALL, "--only", "kernel").out
+
+
 def test_json_and_80_columns_say_the_same(gnomon, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     told = json.loads(gnomon("analyze", "rope", "--only", "kernel", "wavelengths", *SMALL, "--json").out)
@@ -48,6 +70,16 @@ def test_no_encoding_ends_in_a_traceback(gnomon, name: str):
     sections = json.loads(shown.out)["sections"]
     assert [section["key"] for section in sections] == list(QUESTIONS)
     assert all(section["answer"] and section["question"] for section in sections)
+
+
+@pytest.mark.parametrize("width", ["1", "2", "3"])
+@pytest.mark.parametrize("convention", ["paper", "tensor2tensor"])
+def test_no_width_ends_in_a_traceback(gnomon, width: str, convention: str):
+    """A sine without its cosine, a width without a wave, a grid of which one axis has none."""
+    small = ("--heads", "1", "--positions", "64", "--last", "100", "--options", f"convention={convention}")
+    shown = gnomon("analyze", "sinusoidal", "--width", width, *small)
+    assert shown.code == 0
+    assert not re.search(r"\b1\s+(pairs|heads|waves)", shown.out)
 
 
 def test_a_table_that_ends_is_asked_as_far_as_it_goes(gnomon):
