@@ -12,6 +12,7 @@ from gnomon.commands.compare import Compare
 from gnomon.commands.doctor import Doctor
 from gnomon.commands.laws import Laws
 from gnomon.commands.list import List
+from gnomon.commands.probe import Probe
 from gnomon.commands.report import Report
 from gnomon.commands.results import Results
 
@@ -29,6 +30,7 @@ COMMANDS: dict[str, type[Command]] = {
     "analyze": Analyze,
     "claims": Claims,
     "compare": Compare,
+    "probe": Probe,
     "report": Report,
     "results": Results,
     "doctor": Doctor,
