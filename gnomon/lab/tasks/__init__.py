@@ -23,10 +23,18 @@ TASKS: dict[str, str] = {
     "recall": "Recall",
     "passkey": "Passkey",
     "jsonl": "Jsonl",
+    "masked": "Masked",
+    "distance": "Distance",
+    "adjacency": "Adjacency",
+    "shortcut": "Shortcut",
+    "repeated": "Repeated",
+    "images": "Images",
+    "ecg": "Ecg",
+    "series": "Series",
 }
 """Name -> the class of that name's file in this folder."""
 
-READS: dict[str, Literal["file", "text"]] = {"jsonl": "file"}
+READS: dict[str, Literal["file", "text"]] = {"jsonl": "file", "masked": "text"}
 """Those that read data from `path`: a file that has to be given, or a text (a file, a folder, or the packaged one)."""
 
 
