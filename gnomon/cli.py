@@ -7,9 +7,11 @@
 import contextlib
 import inspect
 import os
+import re
 import sys
+import textwrap
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Annotated, Union
 
@@ -63,8 +65,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _ended(why: str, code: int) -> int:
-    _say_error(f"gnomon: {why}")
+    _say_error("\n".join(_wrapped(f"gnomon: {why}", _width())))
     return code
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    """Lines of `text` no wider than `width`, what goes on below what begins it; no word and no path is cut."""
+    for line in text.splitlines():
+        # FILE, line N: MESSAGE stays one line, as editors read it.
+        if re.search(r", line \d+: ", line):
+            yield line
+            continue
+        named = re.match(r"  \w+: +|", line)[0]
+        below = " " * (len(named) or 2)
+        told = line[len(named) :]
+        yield from textwrap.wrap(
+            told, width, initial_indent=named, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
+        ) or [line]
+
+
+def _width() -> int:
+    """Columns of stderr; 80 where it is no terminal."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def _say_error(text: str) -> None:

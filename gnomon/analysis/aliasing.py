@@ -1,13 +1,22 @@
 """Do distant positions look alike? The lags at which the waves come back, and the first closer than a neighbour."""
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import torch
 
 from gnomon.analysis import certified
-from gnomon.analysis.closest import Closest, first_closer_than_neighbour, joined, pieces, similarity
+from gnomon.analysis.arguments import FARTHEST
+from gnomon.analysis.closest import (
+    Closest,
+    check_readable,
+    closest,
+    first_closer_than_neighbour,
+    joined,
+    pieces,
+    similarity,
+)
 from gnomon.analysis.forms import Waves, waves
-from gnomon.analysis.lags import FARTHEST
 from gnomon.analysis.section import Line, Lines, Section, Table, does_not_apply
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
@@ -48,6 +57,7 @@ def section(
 
     firsts = sorted({training, *_ASKED, *(10**power for power in range(1, 16))})
     firsts = [first for first in firsts if first < last] or [last]
+    check_readable(made_of, 1, last)
     parts = pieces(made_of, firsts, last, _part(progress, 0, 0.7))
     found = joined(made_of, parts)
     closer = first_closer_than_neighbour(made_of, last, _part(progress, 0.7, 0.3))
@@ -61,7 +71,7 @@ def section(
         _TITLE,
         _QUESTION,
         " ".join([_closer(closer, last, neighbour), _most_alike(asked, len(made_of.frequencies))]),
-        tables=(_table(parts, neighbour, len(made_of.frequencies)),),
+        tables=(_table(parts, closest(made_of, 1, 1), len(made_of.frequencies)),),
         figures=(_figure(made_of, found, neighbour, last),),
         proof=_proof(isinstance(encoding, Rope), parts),
         numbers={
@@ -130,11 +140,12 @@ def _closer(closer: int | None, last: int, neighbour: float) -> str:
 def _cosine(one: Closest, pairs: int) -> str:
     """The mean cosine, or how much is missing to 1 where that is little: distance^2 = 2 pairs (1 - mean cosine)."""
     middle = sum(one.similarity) / 2
-    return f"{middle:.9f}" if middle < 0.99999 else f"1 - {one.distance[0] ** 2 / (2 * pairs):.3g}"
+    # The square may be below what a float holds.
+    return f"{middle:.9f}" if middle < 0.99999 else f"1 - {Decimal(one.distance[0]) ** 2 / (2 * pairs):.3g}"
 
 
-def _table(parts: list[Closest], neighbour: float, pairs: int) -> Table:
-    beside = (2 * pairs * (1 - neighbour)) ** 0.5
+def _table(parts: list[Closest], neighbour: Closest, pairs: int) -> Table:
+    beside = sum(neighbour.distance) / 2
     rows = []
     for one in parts:
         apart = sum(one.distance) / 2 / beside if beside else None

@@ -10,10 +10,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gnomon.analysis import certified
+from gnomon.analysis.arguments import FARTHEST
 from gnomon.analysis.forms import Waves
 from gnomon.analysis.lag_lattice import HARDEST, Lattice, radius
 from gnomon.analysis.lag_scan import survivors
-from gnomon.analysis.lags import FARTHEST, Lags, check_whole
+from gnomon.analysis.lags import Lags, check_whole
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 
@@ -28,6 +29,9 @@ MOST_READ = 10**11
 
 MOST_WAVES = 24
 """The most waves whose lattice is tried."""
+
+MOST_COMPARED = 2**20
+"""The most lags that float64 cannot tell apart: each is compared in balls."""
 
 _READ_MEANWHILE = 1000
 """Lags that a scan reads while a lattice lists one partial vector, with room."""
@@ -62,8 +66,6 @@ def similarity(waves: Waves, lags: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
     For a rotation it is the similarity of two turns: the trace of R(k) over d. Lags: 0 to 10^15 in size. OptionError
     for waves that are not whole pairs and for larger lags.
     """
-    if lags.numel() and int(lags.abs().max()) > FARTHEST:
-        raise OptionError("angles are exact up to a lag", given=int(lags.abs().max()), allowed=f"up to {FARTHEST}")
     known = _pairs(waves)
     return known.sums(lags) / known.pairs
 
@@ -89,22 +91,39 @@ def closest(
 def pieces(
     waves: Waves, firsts: Sequence[int], last: int, progress: Callable[[float], None] | None = None
 ) -> list[Closest]:
-    """`closest` of each range that begins at one of `firsts`, ascending, and ends before the next, or at `last`."""
+    """`closest` of each range that begins at one of `firsts`, ascending, and ends before the next, or at `last`.
+
+    OptionError where one cannot be searched: before any is read.
+    """
+    if not firsts:
+        raise OptionError("ranges of lags begin somewhere", given="no first lag", allowed="one or more")
     for first in firsts:
         _check_range(first, last)
-    lags, begins = _pairs(waves), sorted(set(firsts))
-    ends = [*(begin - 1 for begin in begins[1:]), last]
-    total, done, found = last - begins[0] + 1, 0, []
-    for first, end in zip(begins, ends):
+    begins = sorted(set(firsts))
+    check_readable(waves, begins[0], last)
+    lags, ranges = _pairs(waves), [*zip(begins, [*(begin - 1 for begin in begins[1:]), last])]
+    total, done, found = last - begins[0] + 1, 0, {}
+    # What is too long to read takes a lattice or is refused: either is known soon, so it comes first.
+    for first, end in sorted(ranges, key=lambda one: (one[1] - one[0] < MOST_READ, one)):
         share = None if progress is None else _share(progress, done / total, (end - first + 1) / total)
-        found.append(_closest(lags, first, end, share, "auto"))
+        found[first] = _closest(lags, first, end, share, "auto")
         done += end - first + 1
-    return found
+    return [found[first] for first in begins]
+
+
+@checked
+def check_readable(waves: Waves, first: int, last: int) -> None:
+    """OptionError where the lags first .. last are too many to read and no other way is tried: more than 24 waves."""
+    lags = _pairs(waves)
+    if lags.pairs > MOST_WAVES and not lags.falls(last):
+        _check_readable(lags, first, last)
 
 
 @checked
 def joined(waves: Waves, found: Sequence[Closest]) -> list[Closest]:
     """`closest` from the beginning of each of the `pieces` to the end of the last: no lag is looked at again."""
+    if not found:
+        raise OptionError("ranges are joined", given="none", allowed="one or more, of `pieces`")
     lags, best = _pairs(waves), [found[-1]]
     for here in reversed(found[:-1]):
         beyond = best[-1]
@@ -129,11 +148,16 @@ def first_closer_than_neighbour(
         return None
     _check_range(2, last)
     lags = _pairs(waves)
+    if method == "auto":
+        if lags.falls(last):
+            return None
+        check_readable(waves, 2, last)
     neighbour = float(lags.sums(torch.tensor([1])))
     read_to = last if method == "scan" else min(last, FEW)
 
     def first_of(found: Tensor) -> int | None:
         near = found[lags.sums(found) >= neighbour - 2 * lags.error].tolist()
+        _check_compared(len(near), 2, last)
         return next((k for k in near if _proved_closer(lags, k, 1)), None)
 
     def read(low: int, high: int) -> int | None:
@@ -146,8 +170,8 @@ def first_closer_than_neighbour(
     if method != "lattice" and (closer := read(2, read_to)) is not None:
         return closer
     low = 2 if method == "lattice" else read_to + 1
-    with certified.precision(256):
-        within = radius(float((lags.pairs - lags.ball(1)).upper()))
+    with certified.precision(512):
+        within = radius(certified.bounds(lags.deficit(1))[1])
     while low <= last:
         high = min(last, max(4 * low, FEW))
         lattice = Lattice(lags, high, within) if lags.pairs <= MOST_WAVES or method == "lattice" else None
@@ -171,6 +195,10 @@ def _share(progress: Progress, begin: float, share: float) -> Progress:
 
 
 def _closest(lags: Lags, first: int, last: int, progress: Progress | None, method: Method) -> Closest:
+    if method == "auto" and lags.falls(last):
+        if progress is not None:
+            progress(1.0)
+        return _result(lags, first, last, first, (), "scan", 1)
     if method == "lattice" or (method == "auto" and last - first >= FEW and lags.pairs <= MOST_WAVES):
         found = _listed(lags, first, last, min(HARDEST, (last - first) / _READ_MEANWHILE) if method == "auto" else None)
         if found is not None:
@@ -193,6 +221,7 @@ def _read(lags: Lags, first: int, last: int, progress: Progress | None) -> Int[T
         kept, sums = torch.cat([kept, part]), torch.cat([sums, part_sums])
         near = sums >= best[0] - 2 * lags.error
         kept, sums = kept[near], sums[near]
+        _check_compared(len(kept), first, last)
     return kept[sums >= best[0] - 2 * lags.error]
 
 
@@ -214,7 +243,7 @@ def _listed(lags: Lags, first: int, last: int, hardest: float | None) -> Int[Ten
     # The best so far need not be the best: all that could be as good are listed.
     lag, _ = _largest(lags, found.tolist())
     with certified.precision(512):
-        within = radius(float((lags.pairs - lags.ball(lag)).upper()))
+        within = radius(certified.bounds(lags.deficit(lag))[1])
     lattice = Lattice(lags, last, within)
     if hardest is not None and lattice.work() > hardest:
         return None
@@ -264,9 +293,12 @@ def _result(
     method: Literal["scan", "lattice"],
     compared: int,
 ) -> Closest:
+    # Of what is missing to the most alike, which no cancellation makes less certain however little it is.
     with certified.precision(512):
-        total = lags.ball(lag)
-        similar, apart = certified.bounds(total / lags.pairs), certified.bounds((2 * (lags.pairs - total)).sqrt())
+        missing = lags.deficit(lag)
+        low, high = certified.bounds(1 - missing / lags.pairs)
+        near, far = certified.bounds((2 * missing).sqrt())
+    similar, apart = (max(low, -1.0), min(high, 1.0)), (max(near, 0.0), far)
     return Closest(first, last, lag, similar, apart, tied, method, compared)
 
 
@@ -276,6 +308,16 @@ def _check_range(first: int, last: int) -> None:
             "a range of lags begins at 1 or later and does not end before it begins",
             given=f"{first} to {last}",
             allowed=f"1 to {FARTHEST}",
+        )
+
+
+def _check_compared(count: int, first: int, last: int) -> None:
+    if count > MOST_COMPARED:
+        raise OptionError(
+            "so many lags look alike to float64 that to compare them in balls would take hours",
+            given=f"{count} of the lags {first} to {last}",
+            allowed=f"up to {MOST_COMPARED}",
+            do="choose a smaller last lag, or waves that turn faster",
         )
 
 

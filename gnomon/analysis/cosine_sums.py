@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gnomon.analysis import certified
+from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.closest import pieces
 from gnomon.analysis.forms import Waves
 from gnomon.analysis.lags import Lags, amplitudes
@@ -56,6 +57,7 @@ class Return:
 @checked
 def cosine_sum(found: Waves, lags: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
     """K(k) = sum_m a_m cos(w_m k) at each of `lags` k, `[n]` float64, a_m being `amplitudes`."""
+    lags = real(lags, "lags", 1).to(torch.float64)
     w, weight = torch.tensor(found.frequencies, dtype=torch.float64), amplitudes(found)
     return torch.cat([((some[:, None] * w).cos() * weight).sum(1) for some in lags.split(_at_once(len(w)))])
 
@@ -67,8 +69,7 @@ def rising(found: Waves, n: int) -> Rising:
     A step is proved in float64 where it exceeds a bound of all rounding errors (`Lags.error`), and otherwise between
     balls.
     """
-    if n < 2:
-        raise OptionError("a step lies between two lags", given=f"n={n}", allowed="2 or more")
+    check_size(n, "a step lies between two lags", 2)
     lags = Lags(found)
     # Rounding keeps order: a difference that exceeds the bound when it is rounded exceeds it.
     steps = lags.sums(torch.arange(n)).diff()
@@ -93,8 +94,7 @@ def returns(
     The largest is certified where all pairs are whole (`closest.pieces`). The rest is float64, by angle addition:
     cos(w (a s + b)) is a product of what belongs to a with what belongs to b.
     """
-    if furthest < 1:
-        raise OptionError("lags begin at 1", given=f"furthest={furthest}", allowed="1 or more")
+    check_size(furthest, "lags begin at 1, and each is read", 1, 10**9)
     if not found.frequencies:
         raise OptionError("what comes back is a wave", given="no waves", do="take a width with a sine and a cosine")
     w, weight = torch.tensor(found.frequencies, dtype=torch.float64), amplitudes(found)
@@ -135,6 +135,9 @@ def decay_bound(frequencies: Float[Tensor, " m"], lags: Float[Tensor, " n"]) -> 
 
     Source: Su et al. 2021, section 3.4.3, and its figure 2.
     """
+    real(lags, "lags", 1)
+    if not real(frequencies, "frequencies", 1).numel():
+        raise OptionError("a mean over partial sums", given="no frequencies", allowed="one or more")
     w, parts = frequencies.to(torch.float64), []
     for some in lags.to(torch.float64).split(_at_once(len(frequencies))):
         angle = some[:, None] * w

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.cosine_sums import cosine_sum
 from gnomon.analysis.forms import biases, form, waves
 from gnomon.checked import checked
@@ -26,6 +27,9 @@ def kernel(encoding: Encoding, lags: Float[Tensor, " n"], heads: int = 1) -> Flo
     OptionError for an encoding of another kind.
     Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.4.3.
     """
+    if not real(lags, "lags", 1).numel():
+        raise OptionError("a kernel is asked at lags", given="none", allowed="one or more")
+    check_size(heads, "heads of the attention")
     lags, found = lags.to(torch.float64), waves(encoding)
     if found is not None:
         return _scaled(encoding, cosine_sum(found, lags))[None]
@@ -47,6 +51,10 @@ def kernel(encoding: Encoding, lags: Float[Tensor, " n"], heads: int = 1) -> Flo
 @checked
 def logits(encoding: Encoding, apart: Float[Tensor, "n a"], q: Float[Tensor, " d"]) -> Float[Tensor, "h n"]:
     """Logits of the definition, `[h, n]`, of a query q `[d]` at each of `apart` `[n, a]` from a key that equals it."""
+    if not real(apart, "places", 2).numel() or not real(q, "a query", 1).numel():
+        raise OptionError(
+            "logits of a query at places", given=[list(apart.shape), list(q.shape)], allowed="[n, a], [d]"
+        )
     heads, n = encoding.heads or 1, apart.shape[0]
     q_pos, k_pos = Positions(apart[None]), Positions(torch.zeros(1, 1, apart.shape[1], dtype=torch.float64))
     wide = q.expand(1, heads, n, q.shape[0])
@@ -57,16 +65,18 @@ def logits(encoding: Encoding, apart: Float[Tensor, "n a"], q: Float[Tensor, " d
 @checked
 def envelope(values: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
     """The largest of all values from each lag on, `[n]`: the running maximum from the right."""
+    real(values, "values", 1)
     return values.flip(0).cummax(0).values.flip(0)
 
 
 @checked
 def gram(vectors: Float[Tensor, "n w"]) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """The mean and the standard deviation over p of PE_p . PE_{p+k}, k = 0 .. n - 1: `[n]` each, from `[n, w]`."""
+    real(vectors, "vectors", 2)
     vectors = vectors.to(torch.float64)
     n = vectors.shape[0]
-    if n < 1:
-        raise OptionError("a table of positions has rows", given=list(vectors.shape), allowed="[n, w], n 1 or more")
+    if not 1 <= n <= 16384:
+        raise OptionError("a table of positions has rows", given=list(vectors.shape), allowed="[n, w], n 1 to 16384")
     products, counts = vectors @ vectors.T, torch.arange(n, 0, -1, dtype=torch.float64)
     # Row p shifted left by p: its column k is the product of p with p + k.
     lag = torch.arange(n)

@@ -1,10 +1,12 @@
 """Rows of a table that are equal, the two that are nearest, and the values that come twice in a column: exact."""
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from gnomon.analysis.arguments import largest, real
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 
@@ -12,7 +14,10 @@ BLOCK = 256
 """Rows that are looked at together."""
 PAIRWISE = 8192
 """Rows of which all pairs are compared, at most."""
+SMALL = 1e-140
+"""Distances below it are worked out in a larger unit."""
 _COLUMNS = 16
+_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,9 @@ class Nearest:
 def duplicates(rows: Tensor) -> Duplicates:
     """Which rows of `[n, w]` are equal to an earlier one, compared as numbers: exact, in time and memory of n w.
 
-    OptionError for what is not a table, here and below, and for values that are nan or infinite.
+    OptionError for what is not a table, here and below, and for values that are no finite numbers of a float dtype.
     """
-    if rows.dim() != 2:
-        raise OptionError("rows are those of a table", given=list(rows.shape), allowed="[n, w]")
-    _check_finite(rows)
+    real(rows, "rows of a table", 2)
     generator = torch.Generator().manual_seed(0)
     while True:
         first = _representatives(_fingerprints(rows, generator))
@@ -62,33 +65,46 @@ def nearest(rows: Tensor) -> Nearest:
 
     Products of matrices find who may be nearest, differences decide. OptionError for other n.
     """
-    if rows.dim() != 2 or not 2 <= len(rows) <= PAIRWISE:
+    if real(rows, "rows of a table", 2).shape[0] not in range(2, PAIRWISE + 1):
         raise OptionError("pairs of rows", given=list(rows.shape), allowed=f"[n, w], n from 2 to {PAIRWISE}")
-    _check_finite(rows)
-    rows = rows.to(torch.float64)
+    rows, unit = _sized(rows)
     square = rows.square().sum(dim=1)
     slack = 4 * rows.shape[1] * torch.finfo(torch.float64).eps * float(square.max())
-    best = nearest_at(rows, 1)
+    best = _nearest_at(rows, 1)
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         apart = square[start : start + BLOCK, None] + square[start:] - 2 * (block @ rows[start:].T)
         # Of a block and what follows it: each pair once, the earlier row first.
         apart.masked_fill_(torch.ones_like(apart, dtype=torch.bool).tril(), torch.inf)
-        while float(apart.min()) <= best.distance**2 + slack:
-            a, b = divmod(int(apart.argmin()), apart.shape[1])
-            apart[a, b] = torch.inf
-            distance = float((block[a] - rows[start + b]).norm())
+        if best.distance == 0 or float(apart.min()) > best.distance**2 + slack:
+            continue
+        a, b = (apart <= best.distance**2 + slack).nonzero().unbind(1)
+        # The most promising first; of many, the others by parts.
+        order = apart[a, b].argsort(stable=True)
+        for some in order.split(max(_AT_ONCE // max(rows.shape[1], 1), 1)):
+            far = (block[a[some]] - rows[start + b[some]]).square_().sum(dim=1)
+            least = int(some[far.argmin()])
+            distance = float((block[a[least]] - rows[start + b[least]]).norm())
             if distance < best.distance:
-                best = Nearest(distance, (start + a, start + b))
-    return best
+                best = Nearest(distance, (start + int(a[least]), start + int(b[least])))
+    return Nearest(best.distance / unit, best.pair)
 
 
 @checked
 def nearest_at(rows: Tensor, lag: int) -> Nearest:
     """The nearest pair of rows of `[n, w]` that are `lag` apart, 1 .. n - 1. OptionError for another lag."""
-    if rows.dim() != 2 or not 1 <= lag < len(rows):
+    if not 1 <= lag < len(real(rows, "rows of a table", 2)):
         raise OptionError("rows that are apart", given=f"{list(rows.shape)}, {lag} apart", allowed="[n, w], 1 to n - 1")
-    _check_finite(rows)
+    found = _nearest_at(rows, lag)
+    if SMALL < found.distance < torch.inf:
+        return found
+    # The square of the distance is none of float64, or too short of digits.
+    rows, unit = _sized(rows)
+    found = _nearest_at(rows, lag)
+    return Nearest(found.distance / unit, found.pair)
+
+
+def _nearest_at(rows: Tensor, lag: int) -> Nearest:
     best = Nearest(float("inf"), (0, lag))
     block = max(BLOCK, BLOCK * 512 // max(rows.shape[1], 1))
     for start in range(0, len(rows) - lag, block):
@@ -103,22 +119,18 @@ def nearest_at(rows: Tensor, lag: int) -> Nearest:
 @checked
 def collisions(stored: Tensor) -> Tensor:
     """How many places of `stored` `[n, w]` have, in each dimension, the value of an earlier place: `[w]` int64."""
-    if stored.dim() != 2:
-        raise OptionError("values of a table", given=list(stored.shape), allowed="[n, w]")
-    _check_finite(stored)
+    real(stored, "values of a table", 2)
     if stored.element_size() == 2:
         return torch.cat([_collisions_of_16_bits(columns) for columns in stored.T.split(_COLUMNS)])
     ordered = stored.T.contiguous().sort(dim=1).values
     return (ordered[:, 1:] == ordered[:, :-1]).sum(dim=1)
 
 
-def _check_finite(rows: Tensor) -> None:
-    """What is no number equals nothing, not even itself, and has no distance."""
-    wrong = sum(len(part) * part.shape[1] - int(part.isfinite().sum()) for part in rows.split(BLOCK))
-    if wrong:
-        raise OptionError(
-            "rows of numbers are compared", given=f"{wrong} values that are nan or infinite", allowed="finite numbers"
-        )
+def _sized(rows: Tensor) -> tuple[Tensor, float]:
+    """Rows in float64 times a power of two, the second, that brings the largest near 1: squares are finite there."""
+    most = largest(rows, "rows of a table")
+    unit = 2.0 ** min(max(-math.frexp(most)[1], -1000), 1000)
+    return rows.to(torch.float64) * unit, unit
 
 
 def _fingerprints(rows: Tensor, generator: torch.Generator) -> Tensor:

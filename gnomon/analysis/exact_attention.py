@@ -7,6 +7,7 @@ from itertools import permutations
 import torch
 from flint import arb, fmpq
 
+from gnomon.analysis.arguments import check_seed, check_size
 from gnomon.analysis.certified import bounds, precision
 from gnomon.checked import checked
 from gnomon.errors import OptionError
@@ -104,8 +105,10 @@ def certified(bits: int = 256, n: int = 4, width: int = 3, seed: int = 0) -> Cer
     Content and projections are halves of small whole numbers. A bound on a difference shrinks with the bits as far as
     one likes; only what is not 0 is bounded from below.
     """
-    if not 2 <= n <= 6 or bits < 32:
-        raise OptionError("all orders of some tokens are tried", given=f"{n} tokens, {bits} bits", allowed="2 to 6, 32")
+    if not 2 <= n <= 6 or not 32 <= bits <= 4096:
+        raise OptionError(
+            "all orders of some tokens are tried", given=f"{n} tokens, {bits} bits", allowed="2 to 6, 32 to 4096"
+        )
     with precision(bits):
         x, projections, _ = _whole(n, width, seed, lambda number: arb(number) / 2)
 
@@ -129,6 +132,8 @@ def certified(bits: int = 256, n: int = 4, width: int = 3, seed: int = 0) -> Cer
 
 def _whole(n: int, width: int, seed: int, kind: Callable = int) -> tuple[list, tuple, list]:
     """Distinct tokens `[n][w]`, three projections `[w][w]` and places `[n][w]` of whole numbers of a kind."""
+    check_seed(seed)
+    check_size(width, "width of a token", 2, 64)
     g = torch.Generator().manual_seed(seed)
 
     def drawn(*shape: int) -> list:

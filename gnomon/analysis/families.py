@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import real
 from gnomon.analysis.forms import form, waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
@@ -95,6 +96,7 @@ def basis(encoding: Encoding, lags: Float[Tensor, " n"]) -> Float[Tensor, "n r"]
     None where its family is not linear (kerple, and those whose heads have no free number); nan at a lag that the
     encoding does not have. OptionError for an encoding whose family is not asked for.
     """
+    real(lags, "lags", 1)
     if family(encoding) is None:
         raise OptionError(
             "this encoding has no family of functions of the distance alone that could be fitted",

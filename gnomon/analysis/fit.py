@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.families import FITTED, family, reach, why_none
 from gnomon.analysis.least_squares import Fit, fits, fits_of_any_slope
 from gnomon.analysis.section import Line, Lines, Section, Table, Value, does_not_apply, plural, rounded
@@ -23,6 +24,8 @@ HEIGHT = 8.0
 """What the targets differ by, in logits: e^8 is about 3000 times as likely."""
 DECAY, PEAK, PERIOD, WINDOW = 32, 7, 16, 64
 LENGTH, FURTHER = 512, 4
+LONGEST = 8192
+"""Lags of a fit: as many rows of a matrix of which singular values are taken."""
 POINTS = 1000
 GOOD, BAD = 0.05, 0.5
 """Errors below which a kernel is called fitted, and above which it is called missed."""
@@ -35,6 +38,8 @@ def targets(lags: Float[Tensor, " n"], length: int = LENGTH) -> dict[str, Tensor
     exp: e^{-k/32}. linear: 1 - k / length, which goes on below 0. power: 1 / (1 + k). at 7: one at lag 7, else 0.
     each 16: one at every multiple of 16, else 0. window: one below lag 64, else 0.
     """
+    real(lags, "lags", 1)
+    check_size(length, "lags of a kernel")
     k = lags.to(torch.float64)
     found = {
         "exp": (-k / DECAY).exp(), "linear": 1 - k / length, "power": 1 / (1 + k),
@@ -51,8 +56,7 @@ def section(encoding: Encoding, shape: Shape | None = None, length: int = LENGTH
     shape: the model that the others are built for; by default of this encoding's sizes. An encoding that ends before
     `length` is fitted up to its end.
     """
-    if length <= WINDOW:
-        raise OptionError("the kernels need room", given=f"length={length}", allowed=f"more than {WINDOW}")
+    check_size(length, "the kernels need room, and all lags are fitted at once", WINDOW + 1, LONGEST)
     if isinstance(encoding, NoPE):
         return does_not_apply(KEY, TITLE, QUESTION, "Without positions a logit is the same at every distance.")
     if family(encoding) is None:

@@ -1,6 +1,7 @@
 """The form of an encoding, as mathematics asks about it: waves, vectors of positions, numbers of distances."""
 
 import copy
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -9,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_size, coordinates
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Property, Site
 from gnomon.encodings.rope import Rope
@@ -21,18 +23,38 @@ Form = Literal["vector", "rotation", "bias", "other"]
 of a pair that depends on its distance, or something that reads content."""
 
 
+FASTEST = 2.0**64
+"""Radians a position: angles of faster waves are not formed exactly."""
+
+
+@checked
 @dataclass(frozen=True)
 class Waves:
     """Frequencies w_m = base^(-e_m) on one axis, in radians a position, fastest first.
 
     exponents: e_m exactly, `pairs` of them; None where a scheme has changed the frequencies, which are floats then.
     columns:   ("sin" or "cos", m) of each dimension of the vector; empty for a rotation, which turns a pair by w_m p.
+    OptionError where these do not belong together, or a frequency is no number from 0 to 2^64.
     """
 
     base: float
     exponents: tuple[Fraction, ...] | None
     frequencies: tuple[float, ...]
     columns: tuple[tuple[Literal["sin", "cos"], int], ...] = ()
+
+    def __post_init__(self):
+        for w in self.frequencies:
+            if not 0 <= w <= FASTEST:
+                raise OptionError("a frequency is in radians a position", given=w, allowed=f"0 to {FASTEST:g}")
+        if self.exponents is not None and not _belong(self.base, self.exponents, self.frequencies):
+            raise OptionError(
+                "frequencies are the base to the exponents",
+                given=f"base {self.base}, {len(self.exponents)} exponents, {len(self.frequencies)} frequencies",
+                allowed="w_m = base^(-e_m) for each m",
+                do="give no exponents (None) for frequencies that are floats",
+            )
+        if any(not 0 <= m < len(self.frequencies) for _, m in self.columns):
+            raise OptionError("a dimension is of a wave", given=list(self.columns), allowed="waves that are there")
 
     @property
     def whole_pairs(self) -> tuple[int, ...]:
@@ -90,7 +112,8 @@ def vectors(encoding: Encoding, coords: Tensor) -> Float[Tensor, "n w"]:
             allowed="sinusoidal, learned, seqpe in its additive form",
         )
     coords = coords[:, None] if coords.dim() == 1 else coords
-    pos = Positions(coords.to(torch.float64)[None])
+    coords = coordinates(coords, "places", 2)
+    pos = Positions(coords[None])
     encoding.check_positions(pos)
     with torch.no_grad():
         return copy.deepcopy(encoding).double().absolute(pos)[0]
@@ -108,11 +131,22 @@ def biases(encoding: Encoding, distances: Tensor, heads: int) -> Float[Tensor, "
             given=type(encoding).__name__.lower(),
             allowed="alibi, t5, kerple, fire, sandwich, relative_bias",
         )
-    q_pos = Positions(distances.to(torch.float64)[None, :, None])
+    distances = coordinates(distances, "distances", 1)
+    if not distances.numel():
+        raise OptionError("a bias is asked at distances", given="none", allowed="one or more")
+    check_size(heads, "heads of the attention")
+    q_pos = Positions(distances[None, :, None])
     k_pos = Positions(torch.zeros(1, 1, 1, dtype=torch.float64))
     nothing = torch.zeros(1, heads, distances.shape[0], 1, dtype=torch.float64)
     with torch.no_grad():
         return copy.deepcopy(encoding).double().score(nothing, nothing[:, :, :1], q_pos, k_pos)[0, :, :, 0]
+
+
+def _belong(base: float, exponents: tuple[Fraction, ...], frequencies: tuple[float, ...]) -> bool:
+    if len(exponents) != len(frequencies) or base <= 0:
+        return False
+    pairs = zip(_floats(base, exponents), frequencies, strict=True)
+    return all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-300) for a, b in pairs)
 
 
 def _floats(base: float, exponents: tuple[Fraction, ...]) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gnomon.analysis.distance_kernel import logits
 from gnomon.analysis.forms import form, vectors
-from gnomon.analysis.nearness import NEIGHBOURS, Nearness, euclidean, nearness
+from gnomon.analysis.nearness import MOST, NEIGHBOURS, Nearness, check_patches, euclidean, nearness
 from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply, rounded
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
@@ -22,8 +22,6 @@ from gnomon.positions import grid
 
 KEY, TITLE = "grids", "Grids"
 QUESTION = "Are patches of a picture that are near each other near in the encoding, on one axis and on two?"
-MOST = 4096
-"""Patches: all pairs of them are compared."""
 
 
 @checked
@@ -36,8 +34,7 @@ def distances(encoding: Encoding, rows: int, columns: int) -> Float[Tensor, "n n
     first head, which on two axes is a function of the Euclidean distance.
     OptionError for other encodings, and for a grid of more than 4096 patches or of fewer than 2.
     """
-    if not 2 <= rows * columns <= MOST or min(rows, columns) < 1:
-        raise OptionError("all pairs of patches are compared", given=f"{rows} x {columns}", allowed=f"2 to {MOST}")
+    check_patches(rows, columns)
     axes = getattr(encoding, "axes", 2)
     place = grid(rows, columns).coords[0] if axes == 2 else torch.arange(rows * columns, dtype=torch.float64)[:, None]
     if isinstance(encoding, Sinusoidal) and axes <= 2:

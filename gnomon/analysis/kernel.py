@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.cosine_sums import Return, decay_bound, returns, rising
 from gnomon.analysis.distance_kernel import envelope, gram, kernel
 from gnomon.analysis.forms import Waves, form, waves
@@ -20,6 +21,8 @@ from gnomon.errors import OptionError
 KEY, TITLE = "kernel", "Kernel"
 QUESTION = "How does what position adds to a logit change with the distance k between two tokens?"
 POINTS, NEAR, ROWS = 2000, 256, 12
+MOST_ROWS = 16384
+"""Rows of a table, all pairs of which are multiplied."""
 
 
 @checked
@@ -30,11 +33,13 @@ def section(
 
     vectors: a trained table `[n, w]`, for an encoding whose own vectors are those of no training.
     """
-    if positions < 2:
-        raise OptionError("a kernel needs two lags", given=f"positions={positions}", allowed="2 or more")
+    check_size(positions, "a kernel needs two lags", 2)
+    check_size(heads, "heads of the attention")
     if vectors is not None:
-        if vectors.shape[0] < 2:
-            raise OptionError("a kernel needs two lags", given=list(vectors.shape), allowed="[n, w], n 2 or more")
+        if not 2 <= min(real(vectors, "vectors", 2).shape[0], positions) <= MOST_ROWS:
+            raise OptionError(
+                "a kernel needs two lags", given=list(vectors.shape), allowed=f"[n, w], n 2 to {MOST_ROWS}"
+            )
         return _of_table(vectors[:positions])
     if form(encoding) == "vector" and waves(encoding) is None:
         several = (encoding.domain.axes or 1) > 1

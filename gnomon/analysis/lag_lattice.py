@@ -21,12 +21,17 @@ from flint import arb, fmpz_mat
 from jaxtyping import Int
 from torch import Tensor
 
+from gnomon.analysis.arguments import FARTHEST, check_size
 from gnomon.analysis.certified import frequencies, precision, whole_beside
 from gnomon.analysis.lags import Lags, check_whole
 from gnomon.checked import checked
+from gnomon.errors import OptionError
 
 HARDEST = 2**25
 """The most partial vectors, by estimate, that are worth listing."""
+
+LEAST = 1e-120
+"""The least deficit that has a radius of its own."""
 
 STEEP = 1.9
 """The deficit from which on the radius is not that of an arc sine."""
@@ -44,10 +49,14 @@ def radius(deficit: float) -> float:
 
     (1 - cos psi) / psi^2 falls as |psi| grows to pi. No psi exceeds the R with 1 - cos R = deficit, hence each
     psi^2 <= (1 - cos psi) R^2 / deficit. R^2 = deficit pi^2 / 2 is enough for every deficit, since the quotient is
-    2 / pi^2 at least; it is taken near deficit 2 as well, where an arc sine loses half of its digits.
+    2 / pi^2 at least; it is taken near deficit 2 as well, where an arc sine loses half of its digits. Of a deficit
+    below LEAST, whose square root may be none of float64, it is that of LEAST. OptionError for what is no deficit.
     """
+    if deficit < 0:
+        raise OptionError("what is missing to the most alike", given=deficit, allowed="0 or more")
+    deficit = max(deficit, LEAST)
     exact = 2 * math.asin(math.sqrt(deficit / 2)) if deficit < STEEP else math.pi * math.sqrt(deficit / 2)
-    return exact * (1 + 1e-9) + 1e-300
+    return exact * (1 + 1e-9)
 
 
 @checked
@@ -56,6 +65,9 @@ class Lattice:
 
     def __init__(self, lags: Lags, last: int, radius: float):
         check_whole(lags.waves)
+        check_size(last, "the largest lag of a lattice", 1, FARTHEST)
+        if radius < LEAST**0.5:
+            raise OptionError("angles within a radius", given=radius, allowed=f"{LEAST**0.5:g} or more")
         pairs = lags.pairs
         bits = last.bit_length() + 64 + max(0, math.ceil(-math.log2(radius)))
         with precision(2 * bits + 256):

@@ -27,6 +27,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gnomon.analysis.arguments import FARTHEST, PLACES, check_size
 from gnomon.analysis.lags import Lags, check_whole
 from gnomon.checked import checked
 from gnomon.errors import OptionError
@@ -43,6 +44,7 @@ _TERM, _READING, _COSINE = 0.03, 1.0, 20.0
 @checked
 def missed(lags: Lags, step: int) -> Float[Tensor, " m"]:
     """By how much a wave can exceed the larger of its readings at both sides, if it is read at every `step`-th lag."""
+    check_size(step, "lags from one reading to the next", 1, FARTHEST)
     if step == 1:
         return torch.zeros(lags.pairs, dtype=torch.float64)
     frequencies = torch.tensor(lags.waves.frequencies, dtype=torch.float64)
@@ -52,6 +54,7 @@ def missed(lags: Lags, step: int) -> Float[Tensor, " m"]:
 @checked
 def rounding(count: int) -> float:
     """The most by which a float32 product is off from the sum of `count` cosines."""
+    check_size(count, "cosines of a sum", 0, PLACES)
     unit = (2 * count + 3) * 2.0**-24
     return count * unit / (1 - unit)
 

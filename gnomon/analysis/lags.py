@@ -7,13 +7,11 @@ from flint import arb
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gnomon.analysis.arguments import FARTHEST, whole
 from gnomon.analysis.certified import TRUSTED, frequencies, precision
 from gnomon.analysis.forms import Waves
 from gnomon.checked import checked
 from gnomon.errors import OptionError
-
-FARTHEST = 10**15
-"""The largest lag: angles are exact up to here."""
 
 _PART = 1 << 20
 """How many cosines are held at a time."""
@@ -71,15 +69,26 @@ class Lags:
 
     def angles(self, k: Int[Tensor, " n"]) -> Float[Tensor, "n m"]:
         """w_m k modulo 2 pi, between -pi and pi, float64."""
-        whole = (k[:, None] * self._high).to(torch.float64) * 2.0**-64
-        return (whole + k[:, None].to(torch.float64) * self._low) * (2 * math.pi)
+        k = whole(k, "lags", -FARTHEST, FARTHEST)
+        turned = (k[:, None] * self._high).to(torch.float64) * 2.0**-64
+        return (turned + k[:, None].to(torch.float64) * self._low) * (2 * math.pi)
 
     def sums(self, k: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
         """S(k), float64, each within `error`."""
-        parts = k.to(torch.int64).split(max(_PART // max(self.pairs, 1), 1))
+        parts = whole(k, "lags", -FARTHEST, FARTHEST).split(max(_PART // max(self.pairs, 1), 1))
         return torch.cat([self.angles(part).cos_().mul_(self.amplitudes).sum(-1) for part in parts])
 
     def ball(self, k: int) -> arb:
         """S(k), proved, at the precision at hand."""
         counted = zip(self.amplitudes.tolist(), frequencies(self.waves), strict=True)
         return sum((arb(a) * (f * k).cos() for a, f in counted), arb(0))
+
+    def deficit(self, k: int) -> arb:
+        """S(0) - S(k) = 2 sum_m a_m sin^2(w_m k / 2), proved: however small it is, its ball is smaller."""
+        counted = zip(self.amplitudes.tolist(), frequencies(self.waves), strict=True)
+        return sum((arb(2 * a) * (f * k / 2).sin() ** 2 for a, f in counted), arb(0)).nonnegative_part()
+
+    def falls(self, last: int) -> bool:
+        """Whether it is proved that S falls with every step from 0 to `last`: no wave has half a turn by then."""
+        turns = frequencies(self.waves)
+        return all(f * last < arb.pi() for f in turns) and any(f > 0 for f in turns)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import real
 from gnomon.analysis.families import basis
 from gnomon.analysis.forms import biases
 from gnomon.checked import checked
@@ -51,13 +52,18 @@ def fit(encoding: Encoding, target: Float[Tensor, " n"], further: Float[Tensor, 
     The family is that of `family`, with a free constant. Exact least squares; of kerple's two numbers one is searched.
     OptionError for an encoding without a family, or a target without two values.
     """
-    further = target.new_zeros(0) if further is None else further
+    real(target, "values of a target", 1)
+    further = target.new_zeros(0) if further is None else real(further, "values of a target", 1)
     return fits(encoding, target.to(torch.float64)[:, None], further.to(torch.float64)[:, None])[0]
 
 
 @checked
 def fits(encoding: Encoding, target: Tensor, further: Tensor) -> list[Fit]:
     """`fit` of each column of `target` `[n, c]`, with `further` `[m, c]`: what they share is worked out once."""
+    real(target, "values of a target", 2)
+    if real(further, "values of a target", 2).shape[1] != target.shape[1]:
+        raise OptionError("each target goes on", given=list(further.shape), allowed=f"[m, {target.shape[1]}]")
+    target, further = target.to(torch.float64), further.to(torch.float64)
     n, m = target.shape[0], further.shape[0]
     if n < 2:
         raise OptionError("a function of distance has values", given=f"{n} lags", allowed="2 or more")
@@ -80,6 +86,9 @@ def fits(encoding: Encoding, target: Tensor, further: Tensor) -> list[Fit]:
 @checked
 def fits_of_any_slope(encoding: Alibi | Sandwich, target: Float[Tensor, "n c"]) -> list[Fit]:
     """The fit of each column of `target` by -a f(k) + c, f minus the bias of the first head and a from 0 on."""
+    if real(target, "values of a target", 2).shape[0] < 2:
+        raise OptionError("a function of distance has values", given=f"{target.shape[0]} lags", allowed="2 or more")
+    target = target.to(torch.float64)
     curve = -biases(encoding, torch.arange(target.shape[0], dtype=torch.float64), encoding.heads).T[:, :1]
     a, _ = _scaled(curve, target, 0.0)
     values = -curve * a

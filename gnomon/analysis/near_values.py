@@ -36,6 +36,7 @@ def nearest_integer(waves: Waves, target: int, p: int, column: int) -> Match:
     Of floor(y) and ceil(y) the better one is taken. Both columns are sines or cosines of whole waves.
     """
     kind, m = wave_of(waves, column)
+    _check_place(p)
     with precision(LAST // 2):
         aim = value(waves, target, p)
         if kind == "cos":
@@ -86,8 +87,7 @@ def match(waves: Waves, target: int, p: int, column: int, eps: float) -> Match:
     kind, m = wave_of(waves, column)
     if not SMALLEST <= eps < 2:
         raise OptionError("how near is near", given=eps, allowed=f"{SMALLEST:g} to 2", do="try 1e-6")
-    if p < 0:
-        raise OptionError("a position from 0 on", given=p, allowed="0 or more")
+    _check_place(p)
     # A position is found within about 1 / (w eps) steps; an angle of so many steps is wrong by as many units at most.
     far = SPARE + math.ceil(-math.log2(eps)) + math.ceil(float(exponents(waves)[m]) * math.log2(waves.base))
     margin, turn = 2**far, 2 ** (2 * far + SPARE)
@@ -110,12 +110,25 @@ def match(waves: Waves, target: int, p: int, column: int, eps: float) -> Match:
     return Match(q, (max(0.0, low), high))
 
 
+def _check_place(p: int) -> None:
+    if p < 0:
+        raise OptionError("a position from 0 on", given=p, allowed="0 or more")
+
+
 def _arcs(kind: str, aim: arb, eps: float, turn: int) -> list[tuple[int, int]]:
     """The arcs of angles whose sine or cosine is within eps of a value, in units; they may begin below 0."""
     low, high = aim - eps, aim + eps
-    bottom = -arb.pi() / 2 if not low > -1 else low.asin()
-    top = arb.pi() / 2 if not high < 1 else high.asin()
-    ways = [(bottom, top), (arb.pi() - top, arb.pi() - bottom)]
+    below_all, above_all = not low > -1, not high < 1
+    bottom = -arb.pi() / 2 if below_all else low.asin()
+    top = arb.pi() / 2 if above_all else high.asin()
+    if below_all and above_all:  # more than the circle, so that a little less is all of it too
+        ways = [(arb(0), 4 * arb.pi())]
+    elif above_all:  # the arcs meet at the crest
+        ways = [(bottom, arb.pi() - bottom)]
+    elif below_all:  # and here at the trough
+        ways = [(-arb.pi() - top, top)]
+    else:
+        ways = [(bottom, top), (arb.pi() - top, arb.pi() - bottom)]
     if kind == "cos":  # cos x = sin(x + pi / 2)
         ways = [(a - arb.pi() / 2, b - arb.pi() / 2) for a, b in ways]
     scale = turn / (2 * arb.pi())

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import real
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 from gnomon.positions import grid
@@ -13,6 +14,8 @@ from gnomon.positions import grid
 SAME = 1e-9
 """Distances that differ by less than this share of the largest are equal."""
 NEIGHBOURS = 8
+MOST = 4096
+"""Patches: all pairs of them are compared."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,16 @@ class Nearness:
 
 
 @checked
+def check_patches(rows: int, columns: int) -> None:
+    """OptionError for a grid of fewer than 2 patches or more than MOST."""
+    if min(rows, columns) < 1 or not 2 <= rows * columns <= MOST:
+        raise OptionError("all pairs of patches are compared", given=f"{rows} x {columns}", allowed=f"2 to {MOST}")
+
+
+@checked
 def euclidean(rows: int, columns: int) -> Float[Tensor, "n n"]:
     """The distance of every two patches on the picture, `[n, n]` float64, n = rows x columns, read row by row."""
+    check_patches(rows, columns)
     place = grid(rows, columns).coords[0]
     return torch.cdist(place, place, compute_mode="donot_use_mm_for_euclid_dist")
 
@@ -43,6 +54,7 @@ def euclidean(rows: int, columns: int) -> Float[Tensor, "n n"]:
 @checked
 def ranks(values: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
     """The rank of each value, 1 for the least, equal values sharing the mean of theirs: `[n]` float64."""
+    real(values, "values", 1)
     _, which, counts = values.unique(sorted=True, return_inverse=True, return_counts=True)
     last = counts.cumsum(0).double()
     return (last - (counts.double() - 1) / 2)[which]
@@ -51,6 +63,8 @@ def ranks(values: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
 @checked
 def spearman(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> float:
     """Spearman's rank correlation, -1 to 1, ties averaged; 0 where either is constant. Source: Spearman 1904."""
+    real(a, "values", 1)
+    real(b, "values", 1)
     if a.shape != b.shape:
         raise OptionError("ranks are compared pair by pair", given=f"{a.shape[0]} and {b.shape[0]} values")
     a, b = (one - one.mean() for one in (ranks(a), ranks(b)))
@@ -61,6 +75,8 @@ def spearman(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> float:
 @checked
 def nearness(found: Float[Tensor, "n n"], rows: int, columns: int) -> Nearness:
     """How the distances `[n, n]` of patches read row by row agree with those on the picture."""
+    check_patches(rows, columns)
+    real(found, "distances", 2)
     n = rows * columns
     if found.shape != (n, n):
         raise OptionError("every two patches have a distance", given=list(found.shape), allowed=f"[{n}, {n}]")
@@ -84,7 +100,8 @@ def _rounded(values: Tensor) -> Tensor:
 
 
 def _mean(found: Tensor, a: Tensor, b: Tensor) -> float:
-    return found[a.flatten(), b.flatten()].mean().item()
+    # A grid of one row or one column has no such neighbours.
+    return found[a.flatten(), b.flatten()].mean().item() if a.numel() else 0.0
 
 
 def _neighbours(found: Tensor, true: Tensor, number: Tensor) -> float | None:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_seed, check_size
 from gnomon.analysis.exact_attention import Certificate, Exactly, certified, exactly
+from gnomon.analysis.projections import WIDEST
 from gnomon.analysis.section import Line, Lines, Section, Table
 from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line, name_of
 from gnomon.attention import Attention
@@ -49,6 +51,8 @@ def without_positions(count: int = 100, n: int = 32, width: int = 64, seed: int 
 
     Not 0: a sum of floats depends on the order of what is added.
     """
+    check_size(count, "orders that are tried", 1, 4096)
+    check_size(n, "tokens", 1, 4096)
     layer = around(NoPE(), BIDIRECTIONAL, seed, backend="reference", width=width)
     x, orders = contents(1, n, width, seed)[0], _orders(count, n, seed)
     with torch.no_grad():
@@ -71,6 +75,12 @@ def causal_depths(
     The tokens before the last change places in `count` ways; the largest change of the last logits over their root
     mean square. At depth 1 rounding is all there is: the last token sees a set. float64, reference backend.
     """
+    check_size(count, "orders that are tried", 1, 4096)
+    check_size(n, "tokens, the last of which stays", 2, 4096)
+    check_size(width, "width of a model", 1, WIDEST)
+    check_seed(seed)
+    for depth in depths:
+        check_size(depth, "layers", 1, 64)
     g = torch.Generator().manual_seed(seed)
     tokens, found = torch.randperm(max(29, n), generator=g)[:n], []
     orders = torch.cat([_orders(count, n - 1, seed), torch.full((count, 1), n - 1)], dim=1)
@@ -91,6 +101,8 @@ def changed(encoding: Encoding, count: int = 20, n: int = 16, seed: int = 0) -> 
     where all see all (None for an encoding that reads the past only); that of the last output under a causal mask, the
     last token staying last. 0 is no change, 1.4 is as far apart as what is unrelated. n: fewer where it has fewer.
     """
+    check_size(count, "orders that are tried", 1, 4096)
+    check_size(n, "tokens, the last of which stays", 2, 4096)
     pos, both = line(encoding, n), None
     n = pos.length
     last = torch.cat([_orders(count, n - 1, seed), torch.full((count, 1), n - 1)], dim=1)

@@ -7,7 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_seed, check_size
 from gnomon.checked import checked
+
+WIDEST = 16384
+"""Width of a matrix of projections."""
 
 Kind = Literal["identity", "same orthogonal", "independent orthogonal", "gaussian"]
 """Projections W_Q, W_K: both the identity; both one random orthogonal matrix; two of them; two of independent normal
@@ -17,6 +21,9 @@ numbers, as a layer has at its start."""
 @checked
 def projections(kind: Kind, width: int, seed: int, head_dim: int | None = None) -> tuple[Tensor, Tensor]:
     """W_Q and W_K of a kind, each `[d, w]` float64: d = w, or `head_dim` under `gaussian`, whose variance is 1 / w."""
+    check_size(width, "width of a model", 1, WIDEST)
+    check_size(1 if head_dim is None else head_dim, "width of a head", 1, WIDEST)
+    check_seed(seed)
     if kind == "identity":
         return (torch.eye(width, dtype=torch.float64),) * 2
     if kind == "gaussian":
@@ -26,7 +33,7 @@ def projections(kind: Kind, width: int, seed: int, head_dim: int | None = None) 
         return w_q, w_k
     if kind == "same orthogonal":
         return (orthogonal(width, seed),) * 2
-    return orthogonal(width, 2 * seed), orthogonal(width, 2 * seed + 1)
+    return _orthogonal(width, 2 * seed).clone(), _orthogonal(width, 2 * seed + 1).clone()
 
 
 @checked
@@ -35,6 +42,8 @@ def orthogonal(width: int, seed: int) -> Float[Tensor, "w w"]:
 
     Source: Mezzadri 2007, "How to generate random matrices from the classical compact groups".
     """
+    check_size(width, "width of a model", 1, WIDEST)
+    check_seed(seed)
     return _orthogonal(width, seed).clone()
 
 

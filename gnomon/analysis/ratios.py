@@ -10,6 +10,9 @@ from gnomon.analysis.forms import Waves
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 
+DIGITS = 2**20
+"""The most binary digits of a number that is written out."""
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -38,9 +41,9 @@ def root(base: float) -> tuple[Fraction, int]:
 
 @checked
 def power(base: float, exponent: Fraction) -> Fraction | None:
-    """`base ** exponent` where that is rational, exactly; None where it is irrational."""
+    """`base ** exponent` where that is rational, exactly; None where it is irrational. OptionError past 2^20 digits."""
     c, g = root(base)
-    return c ** int(exponent * g) if (exponent * g).denominator == 1 else None
+    return _raised(c, exponent * g) if (exponent * g).denominator == 1 else None
 
 
 @checked
@@ -64,7 +67,7 @@ def rational_pairs(waves: Waves) -> tuple[Ratio, ...]:
     found = []
     for group in classes(waves):
         for index, fast in enumerate(group):
-            found += [Ratio(fast, slow, c ** int((known[slow] - known[fast]) * g)) for slow in group[index + 1 :]]
+            found += [Ratio(fast, slow, _raised(c, (known[slow] - known[fast]) * g)) for slow in group[index + 1 :]]
     return tuple(sorted(found, key=lambda pair: (pair.fast, pair.slow)))
 
 
@@ -82,6 +85,15 @@ def exponents(waves: Waves) -> tuple[Fraction, ...]:
             "these frequencies are floats, not powers of the base", do="ask without a scaling scheme: all is exact then"
         )
     return waves.exponents
+
+
+def _raised(value: Fraction, exponent: Fraction) -> Fraction:
+    """A power whose numbers fit in memory; the exponent is whole."""
+    digits = int(abs(exponent) * max(value.numerator, value.denominator).bit_length())
+    if digits > DIGITS:
+        given = f"about 2^{digits.bit_length()} binary digits"
+        raise OptionError("a power is written out", given=given, allowed=f"up to {DIGITS}")
+    return value ** int(exponent)
 
 
 def _factors(whole: int) -> dict[int, int]:

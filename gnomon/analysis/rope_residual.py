@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_seed, check_size, real
 from gnomon.analysis.forms import Waves
 from gnomon.checked import checked
 from gnomon.errors import OptionError
@@ -42,6 +43,8 @@ def residual(
     angle: dtype in which frequencies, positions and their products are rounded, and cosines taken.
     table: dtype to which the cosines and sines are cast.
     """
+    check_seed(seed)
+    check_size(n, "a logit needs places and pairs that turn", 1, 4096)
     pairs = len(waves.frequencies)
     if n < 1 or not pairs:
         raise OptionError("a logit needs places and pairs that turn", given=f"{n} places, {pairs} pairs")
@@ -57,6 +60,7 @@ def tables(
     waves: Waves, places: Tensor, angle: torch.dtype = torch.float64, table: torch.dtype = torch.float64
 ) -> tuple[Tensor, Tensor]:
     """cos and sin `[n, pairs]` of w p at `places` `[n]`: formed in `angle`, cast to `table`."""
+    real(places, "places", 1)
     frequencies = torch.tensor(waves.frequencies, dtype=torch.float64)
     angles = places.to(angle)[:, None] * frequencies.to(angle)
     return angles.cos().to(table), angles.sin().to(table)

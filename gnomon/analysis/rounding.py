@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_seed, check_size
 from gnomon.analysis.forms import Waves, biases, form, waves
 from gnomon.analysis.section import Line, Lines, Section, Table, Value, does_not_apply
 from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, exact, holds, waved, without_waves
@@ -60,6 +61,7 @@ def errors(
     is <R(p + k) q, R(p) k'> for random unit q and k' that stay the same. k is 1, 16 and 128. Products
     are made in float64: what is measured is the angle and the table. OptionError for no positions, or others.
     """
+    check_seed(seed)
     reach = FURTHEST - max(LAGS) - _AROUND
     if not positions or not all(0 <= p <= reach for p in positions):
         raise OptionError("errors are measured at whole positions", given=list(positions), allowed=f"0 to {reach}")
@@ -101,6 +103,7 @@ def bias_errors(
     late: of pairs 0 to 63 apart whose query is there, when their positions are rounded before they are subtracted.
     None where the precision has no number so large. OptionError for an encoding that is not a bias, or no positions.
     """
+    check_size(heads, "heads of the attention")
     if not positions or not all(0 <= p < FURTHEST for p in positions):
         raise OptionError("errors are measured at whole positions", given=list(positions), allowed="0 to 2^53 - 1")
     kind = dtype(name)

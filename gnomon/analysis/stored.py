@@ -8,6 +8,7 @@ from flint import arb
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import real, whole
 from gnomon.analysis.certified import frequencies, precision
 from gnomon.analysis.forms import Form, Waves, form
 from gnomon.checked import checked
@@ -20,6 +21,8 @@ Precision = Literal["float64", "float32", "float16", "bfloat16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 FURTHEST = 2**26
 """`reference` is exact below it."""
+FARTHEST = 2**53
+"""The largest position of all: float64 has every whole number up to it."""
 _BITS = 192
 
 
@@ -42,6 +45,7 @@ def angles(waves: Waves, positions: Tensor, way: Precision) -> Float[Tensor, "n 
     Position and frequency are rounded to that precision, then their product is: what a library does whose positions
     and frequencies were cast to it. OptionError for positions that it has no numbers for.
     """
+    positions = whole(positions, "positions", -FARTHEST, FARTHEST)
     largest = int(positions.abs().max()) if len(positions) else 0
     if not holds(way, largest):
         raise OptionError(
@@ -60,6 +64,8 @@ def waved(waves: Waves, angle: Float[Tensor, "n m"]) -> Float[Tensor, "n w"]:
 
     A dimension without a wave (the last of an odd width) is left out.
     """
+    if real(angle, "angles", 2).shape[1] != len(waves.frequencies):
+        raise OptionError("a wave has an angle", given=list(angle.shape), allowed=f"[n, {len(waves.frequencies)}]")
     return _ordered(waves, angle.sin(), angle.cos())
 
 
@@ -69,9 +75,7 @@ def reference(waves: Waves, positions: Tensor) -> Float[Tensor, "n w"]:
 
     The frequency is a sum of two floats, whose first is cut in halves: their products with p are exact.
     """
-    if len(positions) and not 0 <= int(positions.min()) <= int(positions.max()) < FURTHEST:
-        raise OptionError("exact rows are known up to a place", given=int(positions.max()), allowed="0 to 2^26 - 1")
-    p = positions.to(torch.float64)[:, None]
+    p = whole(positions, "positions of exact rows", 0, FURTHEST - 1).to(torch.float64)[:, None]
     high, low = _frequencies(waves)
     first = (high.view(torch.int64) & ~(2**27 - 1)).view(torch.float64)
     a, b = p * first, p * (high - first)
@@ -87,6 +91,7 @@ def exact(waves: Waves, positions: Tensor) -> tuple[Float[Tensor, "n w"], Float[
 
     By interval arithmetic of 192 bits; for a few positions, as far as 2^53.
     """
+    positions = whole(positions, "positions of exact rows", -FARTHEST, FARTHEST)
     with precision(_BITS):
         pairs = frequencies(waves)
         parts = [[_sine_cosine(w * int(p)) for w in pairs] for p in positions]
@@ -99,9 +104,16 @@ def exact(waves: Waves, positions: Tensor) -> tuple[Float[Tensor, "n w"], Float[
 @checked
 def unit(values: Tensor, name: Precision) -> Tensor:
     """One unit in the last place of a precision at each of `values`, float64: the distance between neighbours there."""
+    real(values, "values")
     info = torch.finfo(dtype(name))
     power = (values.to(torch.float64).view(torch.int64) & 0x7FF0000000000000).view(torch.float64)
     return power.clamp_(min=info.tiny) * info.eps
+
+
+@checked
+def width_of(waves: Waves) -> int:
+    """How many numbers a row has: of a rotation a cosine and a sine of each angle."""
+    return len(waves.columns) or 2 * len(waves.frequencies)
 
 
 @checked

@@ -1,9 +1,10 @@
 """All questions about one encoding, in the order in which a reader meets them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from gnomon.analysis.arguments import FARTHEST, check_held, check_size
 from gnomon.analysis.section import Section
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Shape
@@ -13,25 +14,23 @@ Progress = Callable[[float], None]
 """Called with the share that is done, from 0 to 1."""
 
 
+@checked
 @dataclass(frozen=True)
 class Settings:
     """Under which sizes the questions are asked."""
 
     positions: int = 8192
-    """Places 0 .. positions - 1."""
+    """Places 0 .. positions - 1: 2 to 2^20, since each of them is looked at, in every precision and many in balls."""
     training: int = 128
     """The length that a model was trained at: lags beyond it are those that it has not seen."""
     last: int | None = None
     """The largest lag of the search for aliases; None: as far as a few seconds go."""
 
     def __post_init__(self):
-        for name, least in (("positions", 2), ("training", 1)):
-            if getattr(self, name) < least:
-                raise OptionError(
-                    f"{name} is a number of places", given=getattr(self, name), allowed=f"{least} or more"
-                )
-        if self.last is not None and self.last < 1:
-            raise OptionError("lags begin at 1", given=f"last={self.last}", allowed="1 or more")
+        check_size(self.positions, "positions is a number of places, each of which is looked at", 2)
+        check_size(self.training, "training is a number of places", 1, FARTHEST)
+        if self.last is not None:
+            check_size(self.last, "last is the largest lag of a search", 1, FARTHEST)
 
 
 Question = Callable[[Encoding, Shape, Settings, Progress | None], Section]
@@ -78,11 +77,30 @@ def study(
 ) -> Iterator[Section]:
     """The sections of the questions named in `only`, or of all, one after another as they are found.
 
-    progress: called with the key of a question and the share of it that is done.
+    progress: called with the key of a question and the share of it that is done. OptionError, before the first of them
+    is asked, for a name that is none or comes twice, and for settings that one of them refuses.
     """
     for key in only:
         if key not in QUESTIONS:
             raise unknown("question", key, QUESTIONS)
+        if list(only).count(key) > 1:
+            raise OptionError(f"{key} is asked twice", given=", ".join(only), do="name it once")
+    _check(encoding, settings, only or QUESTIONS)
     for key in only or QUESTIONS:
         each = None if progress is None else lambda share, key=key: progress(key, share)
         yield QUESTIONS[key](encoding, shape, settings, each)
+
+
+def _check(encoding: Encoding, settings: Settings, keys: Iterable[str]) -> None:
+    """What the questions on waves would refuse after others have taken their time."""
+    from gnomon.analysis.closest import check_readable
+    from gnomon.analysis.forms import waves
+    from gnomon.analysis.stored import width_of
+
+    found = waves(encoding)
+    if found is None or not found.frequencies:
+        return
+    if {"wavelengths", "uniqueness"} & {*keys}:
+        check_held(settings.positions, width_of(found))
+    if "aliasing" in keys and found.is_whole and settings.last is not None:
+        check_readable(found, 1, settings.last)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.forms import Waves, form, vectors, waves
 from gnomon.analysis.projections import Kind, orthogonal, projections
 from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply
@@ -66,6 +67,8 @@ def four_terms(
 
     OptionError where the shapes do not belong together. Source: Dai et al. 2019, "Transformer-XL", section 3.3.
     """
+    for name, values in dict(x=x, p=p, w_q=w_q, w_k=w_k).items():
+        real(values, name, 2)
     fits = x.dim() == w_q.dim() == 2 and x.shape == p.shape and w_q.shape == w_k.shape and x.shape[1] == w_q.shape[1]
     if not fits:
         raise OptionError(
@@ -96,6 +99,7 @@ def section(
         return does_not_apply(KEY, TITLE, QUESTION, _why(encoding))
     if encoding.domain.axes not in (None, 1):
         return does_not_apply(KEY, TITLE, QUESTION, "The question is about a line, and these positions have axes.")
+    check_size(n, "places of which all pairs are looked at", 3, 4096)
     domain = encoding.domain
     first = max(domain.lowest, 0)
     n = int(min(n, domain.highest - first + 1))
@@ -185,6 +189,9 @@ def given(
 
     The second is None without waves. What a model does to p before it is projected (a norm, layers) is not in it.
     """
+    real(p, "positions", 2)
+    real(w_q, "projections of each head", 3)
+    real(w_k, "projections of each head", 3)
     if w_q.dim() != 3 or w_q.shape != w_k.shape or w_q.shape[2] != p.shape[1]:
         raise OptionError(
             "projections are given for each head",

@@ -10,6 +10,7 @@ from gnomon.analysis.near_values import SLOWEST, Match, match, worst_nearest
 from gnomon.analysis.ratios import classes, count_rational, exponents, rational_pairs, root
 from gnomon.analysis.section import Line, Lines, Section, Table
 from gnomon.checked import checked
+from gnomon.errors import OptionError
 
 EPS = tuple(10.0**-k for k in range(2, 13, 2))
 PLAIN = 10**15
@@ -45,7 +46,9 @@ def shared_values(waves: Waves) -> tuple[Shared, ...]:
 
 @checked
 def count_shared(waves: Waves, last: int) -> int:
-    """How many equal values two different columns have at two different positions in 1 ... last."""
+    """How many equal values two different columns have at two different positions in 1 ... last; last: 0 or more."""
+    if last < 0:
+        raise OptionError("positions end somewhere", given=last, allowed="0 or more")
     return sum(last // max(s.p, s.q) for s in shared_values(waves) if s.p != s.q)
 
 

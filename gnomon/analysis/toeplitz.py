@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon.analysis.arguments import real
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 
@@ -25,6 +26,7 @@ def toeplitz_share(a: Float[Tensor, "n n"]) -> float:
     1 - |A - T|^2 / |A - mean|^2, where T is `nearest_toeplitz(a)` and |.|^2 sums squares. T is an orthogonal
     projection that keeps the mean, so this is |T - mean|^2 / |A - mean|^2 as well. 1 for a constant.
     """
+    check_square(a)
     a = a.to(torch.float64)
     rest, whole = (a - nearest_toeplitz(a)).square().sum(), (a - a.mean()).square().sum()
     return float(1 - rest / whole) if whole else 1.0
@@ -39,6 +41,8 @@ def expected_share(p: Float[Tensor, "n w"]) -> float:
     first is `sum_k sum_{i i'} G_ii' G_{i-k, i'-k} / L_k`, the second `(sum_i G_ii)^2`, each less
     `(sum_ij G_ij)^2 / n^2` for the mean. For sinusoidal positions it falls to 1 / w as n grows.
     """
+    if not 1 <= real(p, "positions", 2).shape[0] <= 16384:
+        raise OptionError("a matrix of all pairs of places", given=list(p.shape), allowed="[n, w], n 1 to 16384")
     p = p.to(torch.float64)
     gram, n = p @ p.mT, p.shape[0]
     mean = gram.sum() ** 2 / n**2
@@ -49,7 +53,8 @@ def expected_share(p: Float[Tensor, "n w"]) -> float:
 
 @checked
 def check_square(a: Tensor, size: int | None = None) -> None:
-    """OptionError for what is not a square matrix `[n, n]`, n > 0, or not of `size`."""
+    """OptionError for what is not a square matrix `[n, n]` of finite numbers, n > 0, or not of `size`."""
+    real(a, "entries of a matrix", 2)
     if a.dim() != 2 or a.shape[0] != a.shape[1] or not a.numel() or size not in (None, a.shape[0]):
         raise OptionError(
             "a square matrix is asked for", given=list(a.shape), allowed=f"[{size or 'n'}, {size or 'n'}]"

@@ -14,6 +14,7 @@ from gnomon.attention import Attention
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Property, Shape
 from gnomon.encodings import ENCODINGS
+from gnomon.errors import OptionError
 from gnomon.masks import CAUSAL, Mask
 from gnomon.positions import FURTHEST, Positions
 
@@ -67,6 +68,8 @@ def shifted(
 
     Content `[rows, n, w]` and projections are normal numbers, positions 0 .. n - 1, or as many as there are.
     """
+    if not shifts:
+        raise OptionError("a shift by some places", given="none", allowed="one or more")
     layer = around(encoding, mask, seed)
     still = line(encoding, n)
     x = contents(rows, still.length, layer.width, seed)

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_held, check_size
 from gnomon.analysis.duplicates import PAIRWISE, Nearest, collisions, duplicates, nearest
 from gnomon.analysis.forms import Waves, form, vectors, waves
-from gnomon.analysis.rounded_rows import Kept, kept_each, lag_distances
+from gnomon.analysis.rounded_rows import Kept, kept_each, nearest_reals
 from gnomon.analysis.section import Figure, Line, Lines, Section, Table, Value, does_not_apply
 from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, holds, waved, without_waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
-from gnomon.errors import OptionError
 
 KEY, TITLE = "uniqueness", "Uniqueness"
 QUESTION = "Does every position have a row of its own, over the real numbers and as floating point stores it?"
@@ -29,8 +29,7 @@ def section(encoding: Encoding, positions: int = 8192, progress: Callable[[float
     For an encoding that has a vector for each place, and for RoPE, whose rows are the cosines and sines of its angles.
     OptionError for fewer than 2 positions, or more than memory holds.
     """
-    if positions < 2:
-        raise OptionError("two rows at least are compared", given=positions, allowed="2 or more")
+    check_size(positions, "places whose rows are compared", 2)
     found = waves(encoding)
     if found is not None and found.frequencies:
         return _of_waves(encoding, found, positions, progress)
@@ -52,18 +51,19 @@ def _of_waves(
     ways = tuple(way for way in PRECISIONS if holds(way, positions - 1))
     cells = {(of.way, of.stored): of for of in kept_each(found, positions, ways, PRECISIONS, progress)}
     shared = _shared_values(found, positions)
-    lags = lag_distances(found, torch.arange(1, positions))
+    near = nearest_reals(found, positions)
     return Section(
         KEY,
         TITLE,
         QUESTION,
-        _answer(found, cells, shared, lags, positions),
+        _answer(found, cells, shared, near, positions),
         tables=_tables(cells, shared, positions),
         figures=_figures(cells, shared, positions),
         numbers={
             "positions": positions,
-            "nearest_lag_reals": 1 + int(lags.argmin()),
-            "nearest_distance_reals": float(lags.min()),
+            "nearest_lag_reals": near.pair[1] - near.pair[0],
+            "nearest_pair_reals": list(near.pair),
+            "nearest_distance_reals": near.distance,
             "kept": [_plain(of) for of in cells.values()],
             "cannot_hold": [way for way in PRECISIONS if way not in ways],
             "collisions": {name: of.tolist() for name, of in shared.items()},
@@ -85,6 +85,7 @@ def _shared_values(found: Waves, positions: int) -> dict[Precision, Tensor]:
 def _of_vectors(encoding: Encoding, positions: int) -> Section:
     """Of an encoding whose rows are not computed from angles."""
     n = int(min(positions, encoding.domain.highest + 1))
+    check_held(max(n, 2), encoding.width or 1)
     rows = vectors(encoding, torch.arange(n, dtype=torch.float64))
     cells, shared = {}, {}
     for name in PRECISIONS:
@@ -150,17 +151,25 @@ def _first(of: Kept) -> str | None:
 
 
 def _answer(
-    found: Waves, cells: Cells, shared: dict[Precision, Tensor], lags: Tensor, positions: int
+    found: Waves, cells: Cells, shared: dict[Precision, Tensor], near: Nearest, positions: int
 ) -> str:  # fmt: skip
     words = [_plainly(cells)]
     if found.frequencies[0] == 1:
-        words.append(
-            "Over the real numbers no two whole positions have one row: the fastest pair turns by one radian a "
-            "position, and a whole number of radians is never a whole number of turns, since pi is irrational."
+        why = (
+            "the fastest pair turns by one radian a position, and a whole number of radians is never a whole number of "
+            "turns, since pi is irrational."
+            if 0 in found.whole_pairs
+            else "sin p = sin q only where p - q or p + q is a multiple of pi, and of whole numbers that is 0 alone, "
+            "since pi is irrational."
         )
+        words.append(f"Over the real numbers no two whole positions have one row: {why}")
+    a, b = near.pair
     words.append(
-        f"Of rows up to {positions - 1:,} places apart the nearest are those {1 + int(lags.argmin())} apart, at a "
-        f"distance of {float(lags.min()):.3g}."
+        f"Of rows up to {positions - 1:,} places apart the nearest are those {b - a} apart, at a distance of "
+        f"{near.distance:.3g}."
+        if found.is_whole
+        else f"Of the first {positions:,} rows over the real numbers the nearest are {a} and {b}, at a distance of "
+        f"{near.distance:.3g}: a sine has no cosine, so how far apart rows are depends on their places too."
     )
     clean = [of for of in cells.values() if not of.duplicates.count]
     dirty = [of for of in cells.values() if of.duplicates.count]

@@ -5,10 +5,12 @@ import copy
 import torch
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_seed, check_size, real
 from gnomon.attention import Attention
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import ENCODINGS, build
+from gnomon.errors import OptionError
 from gnomon.masks import CAUSAL, Mask
 from gnomon.positions import Positions
 
@@ -22,6 +24,8 @@ def around(
     What it leaves open: `width`, 4 heads (or what divides the width) of width 16. Global random numbers stay as they
     are.
     """
+    check_seed(seed)
+    check_size(1 if width is None else width, "width of a model")
     given, heads, head_dim = encoding.width or width, encoding.heads, encoding.head_dim
     if heads is None:
         heads = given // head_dim if given and head_dim else next(h for h in (4, 3, 2, 1) if (given or 4) % h == 0)
@@ -38,6 +42,7 @@ def drawn(kind: type[Encoding], shape: Shape, seed: int = 0, std: float = 0.3) -
 
     At their initial values many an encoding does too little to be seen, or nothing.
     """
+    check_seed(seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         encoding = build(kind, shape).double()
@@ -51,6 +56,7 @@ def drawn(kind: type[Encoding], shape: Shape, seed: int = 0, std: float = 0.3) -
 @checked
 def line(encoding: Encoding, n: int) -> Positions:
     """The first n whole places of the encoding's domain from 0 on, or all if there are fewer, equal on each axis."""
+    check_size(n, "places on a line", 1, 4096)
     domain = encoding.domain
     first = max(domain.lowest, 0)
     coords = first + torch.arange(int(min(n, domain.highest - first + 1)), dtype=torch.float64)
@@ -66,6 +72,10 @@ def name_of(encoding: Encoding) -> str:
 @checked
 def contents(rows: int, n: int, width: int, seed: int = 0) -> Tensor:
     """Content of unit variance, `[rows, n, w]` float64."""
+    check_seed(seed)
+    check_size(width, "width of a model")
+    check_size(min(rows, n), "rows and places of content")
+    check_size(rows * n * width, "numbers of content", 1, 2**22)
     g = torch.Generator().manual_seed(10_000 + seed)
     return torch.randn(rows, n, width, generator=g, dtype=torch.float64)
 
@@ -73,5 +83,7 @@ def contents(rows: int, n: int, width: int, seed: int = 0) -> Tensor:
 @checked
 def distance(changed: Tensor, before: Tensor) -> float:
     """|changed - before| / |before|, in root squares; 0 where both are 0."""
+    if real(changed, "values").shape != real(before, "values").shape:
+        raise OptionError("values are compared one by one", given=[list(changed.shape), list(before.shape)])
     size, apart = (float(t.detach().norm()) for t in (before, changed - before))
     return apart / size if size else 0.0 if apart == 0 else float("inf")

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gnomon.analysis.arguments import check_held, check_size, real
 from gnomon.analysis.forms import Waves, waves
 from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply, plural
-from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, unit, waved, without_waves
+from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, unit, waved, width_of, without_waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
@@ -46,8 +47,7 @@ def typical_step(name: Precision, phases: int = 4096) -> float:
     A smaller step may leave the stored value as it was. There is no best case: where a sine crosses zero, floating
     point is finer without end. Divide by w_m for positions. OptionError for no phases.
     """
-    if phases < 1:
-        raise OptionError("a median is taken over phases", given=phases, allowed="1 or more")
+    check_size(phases, "a median is taken over phases")
     phase = (torch.arange(phases, dtype=torch.float64) + 0.5) * (2 * math.pi / phases)
     return float((unit(phase.sin(), name) / phase.cos().abs()).median())
 
@@ -66,7 +66,7 @@ def widest_step(name: Precision) -> float:
 @checked
 def neighbours(stored: Tensor) -> Neighbours:
     """Neighbouring rows of `stored` `[n, w]`, n >= 1, that are equal in a dimension."""
-    if stored.dim() != 2 or stored.shape[0] < 1:
+    if real(stored, "values of a table", 2).shape[0] < 1:
         raise OptionError("neighbours are rows of a table", given=list(stored.shape), allowed="[n, w], n >= 1")
     same = stored[1:] == stored[:-1]
     # Where a run is broken last, up to each place: the run there is as long as the way back to it.
@@ -82,11 +82,11 @@ def section(encoding: Encoding, positions: int = 8192) -> Section:
 
     OptionError for fewer.
     """
-    if positions < 2:
-        raise OptionError("neighbours are two places at least", given=positions, allowed="2 or more")
+    check_size(positions, "places whose neighbours are compared", 2)
     found = waves(encoding)
     if found is None or not found.frequencies:
         return does_not_apply("wavelengths", TITLE, QUESTION, without_waves(encoding))
+    check_held(positions, width_of(found))
     places = torch.arange(positions)
     values = waved(found, angles(found, places, "float64"))
     told = {name: neighbours(values.to(dtype(name))) for name in PRECISIONS}

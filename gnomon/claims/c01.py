@@ -2,33 +2,39 @@
 
 from gnomon.claims.claim import Claim, Numbers
 from gnomon.claims.rules import c01
+from gnomon.claims.shapes import Real, Row, Rows, Text, Truth, Whole
 
 WIDTH, PLACES = 512, 8192
-DTYPE = "float32"
-"""The precision in which steps are told."""
 
 
 def evidence() -> Numbers:
-    """Wavelengths, the widest stretch over which a stored value stands still, and how often neighbours are equal."""
+    """Wavelengths; and of the first and the last pair of dimensions, as they are stored, over how many places in a row
+    they keep one value, and how many neighbours they store alike."""
+    import torch
+
     from gnomon.analysis.forms import waves
-    from gnomon.analysis.wavelengths import periods, section, widest_step
+    from gnomon.analysis.stored import PRECISIONS, angles, dtype, waved
+    from gnomon.analysis.wavelengths import neighbours, periods
     from gnomon.encodings.sinusoidal import Sinusoidal
 
-    encoding = Sinusoidal(WIDTH)
-    found = waves(encoding)
-    length, step = periods(found), widest_step(DTYPE)
-    equal = section(encoding, PLACES).numbers["equal_neighbours"]
+    found = waves(Sinusoidal(WIDTH))
+    length = periods(found)
+    values = waved(found, angles(found, torch.arange(PLACES), "float64"))[:, [0, 1, -2, -1]]
+    steps = []
+    for name in PRECISIONS:
+        stored = values.to(dtype(name)).double()
+        # Each pair by the number of its value, since it is stored alike where both of its dimensions are.
+        numbered = [pair.unique(dim=0, return_inverse=True)[1].double() for pair in stored.split(2, dim=1)]
+        alike = neighbours(torch.stack(numbered, dim=1))
+        steps.append([name, *alike.longest.tolist(), *alike.equal.tolist()])
     return {
         "width": WIDTH,
         "base": found.base,
         "shortest_wavelength": length[0].item(),
         "longest_wavelength": length[-1].item(),
         "wavelengths_grow": bool((length.diff() > 0).all()),
-        "dtype": DTYPE,
-        "smallest_step_first": step / found.frequencies[0],
-        "smallest_step_last": step / found.frequencies[-1],
         "places": PLACES,
-        "equal_neighbours_of_first_and_last": [[name, of[0], of[-1]] for name, of in equal.items()],
+        "steps": steps,
     }
 
 
@@ -41,8 +47,18 @@ CLAIM = Claim(
     "눈금처럼 먼 곳을 구별한다.",
     document="D1",
     section="1",
-    question="How far does each wave reach before it comes round, and what is the smallest step that it tells in "
-    "floating point?",
+    question="How far does each wave reach before it comes round, and over how many places does a stored pair of "
+    "dimensions stand still, in each precision?",
     evidence=evidence,
     rule=c01.rule,
+    columns={"steps": ("stored in", "first pair: same over", "last: over", "first: alike", "last: alike")},
+    shape={
+        "width": Whole(1),
+        "base": Real(0),
+        "shortest_wavelength": Real(0),
+        "longest_wavelength": Real(0),
+        "wavelengths_grow": Truth(),
+        "places": Whole(1),
+        "steps": Rows(Row((Text(), Whole(1), Whole(1), Whole(), Whole()))),
+    },
 )

@@ -2,6 +2,7 @@
 
 from gnomon.claims.claim import Claim, Numbers
 from gnomon.claims.rules import c02
+from gnomon.claims.shapes import Row, Rows, Text, Truth, Whole
 
 WIDTH, PLACES = 512, 8192
 
@@ -45,4 +46,12 @@ CLAIM = Claim(
     "for each precision of the angle and of the table?",
     evidence=evidence,
     rule=c02.rule,
+    columns={"repeats": ("stored in", "angles in", "rows equal to an earlier one", "rows")},
+    shape={
+        "width": Whole(1),
+        "proved_over_reals": Truth(),
+        "pairs": Whole(),
+        "rational_pairs": Whole(),
+        "repeats": Rows(Row((Text(), Text(), Whole(), Whole(1)), rising=((2, 3),))),
+    },
 )

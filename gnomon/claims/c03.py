@@ -1,7 +1,10 @@
 """C03: in one dimension no two positions have the same value."""
 
+from math import inf
+
 from gnomon.claims.claim import Claim, Numbers
 from gnomon.claims.rules import c03
+from gnomon.claims.shapes import Real, Row, Rows, Text, Truth, Whole
 
 WIDTH, PLACES = 512, 4096
 
@@ -44,4 +47,19 @@ CLAIM = Claim(
     "places share a value in floating point?",
     evidence=evidence,
     rule=c03.rule,
+    columns={
+        "closest": ("dimension", "wave", "place", "place", "apart at least", "at most"),
+        "negative_witness": ("place", "place", "dimension"),
+        "collisions": ("stored in", "dimensions with a shared value", "of"),
+        "most_places_in_a_dimension": ("stored in", "places that share a value"),
+    },
+    shape={
+        "width": Whole(1),
+        "positions": Whole(1),
+        "proved_not_negative": Truth(),
+        "closest": Rows(Row((Whole(), Text(), Whole(), Whole(), Real(0), Real(0)), rising=((4, 5),))),
+        "negative_witness": Row((Whole(-inf), Whole(-inf), Whole()), none=True),
+        "collisions": Rows(Row((Text(), Whole(), Whole(1)), rising=((1, 2),))),
+        "most_places_in_a_dimension": Rows(Row((Text(), Whole()))),
+    },
 )

@@ -2,6 +2,7 @@
 
 from gnomon.claims.claim import Claim, Numbers
 from gnomon.claims.rules import c04
+from gnomon.claims.shapes import Real, Row, Text, Truth, Whole
 
 WIDTH = 512
 CLOSE = 1e-12
@@ -45,4 +46,16 @@ CLAIM = Claim(
     "does the nearest whole number of the document come close?",
     evidence=evidence,
     rule=c04.rule,
+    columns={"witness": ("place", "dimension", "place", "dimension")},
+    shape={
+        "width": Whole(1),
+        "exact": Truth(),
+        "witness": Row((Whole(), Whole(), Whole(), Whole()), none=True),
+        "pairs_of_dimensions": Whole(),
+        "equal_values_up_to_8191": Whole(),
+        "certified_position": Text(),
+        "certified_gap": Real(0, none=True),
+        "nearest_integer_place": Whole(none=True),
+        "nearest_integer_miss": Real(0, none=True),
+    },
 )

@@ -1,28 +1,58 @@
 """C05: sinusoidal positions reach past the training length."""
 
+from typing import TYPE_CHECKING
+
 from gnomon.claims.claim import Claim, Numbers
 from gnomon.claims.rules import c05
+from gnomon.claims.shapes import Real, Truth, Whole
+
+if TYPE_CHECKING:
+    from gnomon.encoding import Encoding
 
 WIDTH = 512
+FURTHEST = 10**9
+EXACT = 1e-6
+"""How far a value in float32 may be from the formula: its own rounding is 6e-8, and that of an angle of 10^9 in float64
+is 1.2e-7 at most."""
 
 
 def evidence() -> Numbers:
-    """Whether every value is a number within [-1, 1], far out. The rise of a model's loss is not in it yet."""
-    import torch
-
-    from gnomon.analysis.forms import vectors
+    """Whether the vectors that a model adds are there and right, far out, without parameters. The rise of a model's
+    loss is not in it yet."""
     from gnomon.encodings.sinusoidal import Sinusoidal
 
-    places = torch.cat([torch.arange(1000), torch.logspace(3, 9, 1000, dtype=torch.float64).round().long()])
-    values = vectors(Sinusoidal(WIDTH), places)
+    encoding = Sinusoidal(WIDTH)
+    places, off = error(encoding)
     return {
         "width": WIDTH,
-        "furthest": int(places.max()),
+        "furthest": max(places),
         "places": len(places),
-        "values_exist": bool((values.abs() <= 1).all()),
+        "parameters": sum(each.numel() for each in encoding.parameters()),
+        "largest_error": off,
+        "values_exist": off is not None and off <= EXACT,
         "loss_rise_low": None,
         "loss_rise_high": None,
     }
+
+
+def error(encoding: "Encoding") -> tuple[list[int], float | None]:
+    """Whole places up to FURTHEST, and how far what the encoding adds in float32 is from its formula at any of them,
+    by interval arithmetic; None where it does not take these places, or gives what is not within [-1, 1]."""
+    import torch
+
+    from gnomon.analysis.forms import waves
+    from gnomon.analysis.stored import exact
+    from gnomon.positions import Positions
+
+    places = torch.logspace(0, 9, 64, dtype=torch.float64).round().long().unique()
+    pos = Positions(places.double()[None, :, None])
+    if encoding.domain.highest < places.max():
+        return places.tolist(), None
+    with torch.no_grad():
+        added = encoding.embed(torch.zeros(1, len(places), WIDTH), pos)[0].double()
+    if not bool((added.abs() <= 1).all()):
+        return places.tolist(), None
+    return places.tolist(), float((added - exact(waves(encoding), places)[0]).abs().max())
 
 
 CLAIM = Claim(
@@ -36,4 +66,14 @@ CLAIM = Claim(
     evidence=evidence,
     rule=c05.rule,
     awaits="The rise of a trained model's loss at twice the training length, over several seeds (with C13).",
+    shape={
+        "width": Whole(1),
+        "furthest": Whole(1),
+        "places": Whole(1),
+        "parameters": Whole(),
+        "largest_error": Real(0, none=True),
+        "values_exist": Truth(),
+        "loss_rise_low": Real(none=True),
+        "loss_rise_high": Real(none=True),
+    },
 )

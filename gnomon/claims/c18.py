@@ -2,10 +2,14 @@
 
 from gnomon.claims.claim import Claim, Numbers
 from gnomon.claims.rules import c18
+from gnomon.claims.shapes import Each, Real, Row, Rows, Whole
 
 WIDTH, PLACES, HEAD = 512, 512, 64
+ROPE_PLACES = 32
 SEEDS = (0, 1, 2, 3, 4)
 SHIFTS = (1, 5, 100, 10_000, 1_000_000, 10_000_000)
+SHARE = Real(0, 1 + 1e-9)
+"""A share of a variance, and rounding."""
 
 
 def evidence() -> Numbers:
@@ -28,14 +32,14 @@ def evidence() -> Numbers:
         return [toeplitz_share(four_terms(nothing, p, *pair).pp) for pair in drawn]
 
     turns = waves(Rope(HEAD))
+    exact = residual(turns, SHIFTS, n=ROPE_PLACES)
     rope = {
-        f"rope_{name}": max(residual(turns, SHIFTS, angle, table))
+        f"rope_{name}": max(residual(turns, SHIFTS, angle, table, n=ROPE_PLACES))
         for name, angle, table in (
-            ("float64", torch.float64, torch.float64),
-            ("float32", torch.float32, torch.float32),
-            ("bfloat16", torch.bfloat16, torch.bfloat16),
             ("float32_from_float64_angles", torch.float64, torch.float32),
             ("bfloat16_from_float64_angles", torch.float64, torch.bfloat16),
+            ("float32", torch.float32, torch.float32),
+            ("bfloat16", torch.bfloat16, torch.bfloat16),
         )
     }
     return {
@@ -47,7 +51,8 @@ def evidence() -> Numbers:
         "share_two_rotations": shares("independent orthogonal"),
         "share_general": shares("gaussian"),
         "share_expected_of_random": expected_share(p),
-        "shift": max(SHIFTS),
+        "rope_places": ROPE_PLACES,
+        "rope_float64": [[shift, change] for shift, change in zip(SHIFTS, exact, strict=True)],
         **rope,
     }
 
@@ -67,4 +72,21 @@ CLAIM = Claim(
     evidence=evidence,
     rule=c18.rule,
     awaits="The share under the projections of trained models.",
+    columns={"rope_float64": ("shift", "change of the logit")},
+    shape={
+        "width": Whole(1),
+        "places": Whole(1),
+        "seeds": Each(Whole()),
+        "share_identity": Each(SHARE),
+        "share_same_rotation": Each(SHARE),
+        "share_two_rotations": Each(SHARE),
+        "share_general": Each(SHARE),
+        "share_expected_of_random": SHARE,
+        "rope_places": Whole(1),
+        "rope_float64": Rows(Row((Whole(), Real(0)))),
+        "rope_float32_from_float64_angles": Real(0),
+        "rope_bfloat16_from_float64_angles": Real(0),
+        "rope_float32": Real(0),
+        "rope_bfloat16": Real(0),
+    },
 )

@@ -2,8 +2,11 @@
 
 from gnomon.claims.claim import Claim, Numbers
 from gnomon.claims.rules import c19
+from gnomon.claims.shapes import Real, Whole
 
 WIDTH, ROWS, COLUMNS = 128, 14, 14
+RANK = Real(-1 - 1e-9, 1 + 1e-9)
+"""A correlation, and rounding."""
 
 
 def evidence() -> Numbers:
@@ -45,4 +48,19 @@ CLAIM = Claim(
     evidence=evidence,
     rule=c19.rule,
     awaits="What it costs a trained model: wider grids and shifted digits, with a convolutional net beside.",
+    shape={
+        "width": Whole(1),
+        "height": Whole(1),
+        "dimensions": Whole(1),
+        "below_over_right_1d": Real(0),
+        "below_over_right_2d": Real(0),
+        "rank_1d": RANK,
+        "rank_2d": RANK,
+        "neighbours_found_1d": Real(0, 1),
+        "neighbours_found_2d": Real(0, 1),
+        "rope_below_over_right_1d": Real(0),
+        "rope_below_over_right_2d": Real(0),
+        "rope_rank_1d": RANK,
+        "rope_rank_2d": RANK,
+    },
 )

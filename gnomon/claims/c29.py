@@ -2,6 +2,7 @@
 
 from gnomon.claims.claim import Claim, Numbers
 from gnomon.claims.rules import c29
+from gnomon.claims.shapes import Real, Whole
 
 
 def evidence() -> Numbers:
@@ -32,4 +33,13 @@ CLAIM = Claim(
     "one?",
     evidence=evidence,
     rule=c29.rule,
+    shape={
+        "bidirectional": Real(0),
+        "mean_over_tokens": Real(0),
+        "permutations": Whole(1),
+        "causal_one_layer": Real(0),
+        "causal_two_layers": Real(0),
+        "causal_four_layers": Real(0),
+        "causal_permutations": Whole(1),
+    },
 )

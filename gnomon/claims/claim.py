@@ -1,8 +1,11 @@
 """A claim of the two documents: what it says, how it is checked, and the rule that turns numbers into a verdict."""
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
+
+from gnomon.claims import shapes
 
 Number = float | int | str | bool | None
 Numbers = Mapping[str, Number | list]
@@ -20,11 +23,16 @@ DOCUMENTS = {
 """The documents by the name that claims give them."""
 
 
+_CONDITION = re.compile(r"holds ((?:if|of) .+?)(?::|;|\.(?=\s|$))")
+"""From `holds if` or `holds of` to the end of the clause; a point within a number does not end it."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A word and the sentences that carry it, made from the numbers.
 
-    `holds if` tells its condition, `does not hold` its counterexample, `not measured ...` its reason.
+    `holds if` tells its condition in a clause that begins so, `does not hold` its counterexample, `not measured ...`
+    its reason.
     """
 
     word: Word
@@ -33,6 +41,19 @@ class Verdict:
     def __post_init__(self):
         if self.word not in WORDS or not self.because:
             raise ValueError(f"a verdict is one of {', '.join(WORDS)}, with a reason: {self.word!r}, {self.because!r}")
+        if self.word == "holds if" and self.condition is None:
+            raise ValueError(f"a verdict that `holds if` says what if, up to a colon or a full stop: {self.because!r}")
+
+    @property
+    def condition(self) -> str | None:
+        """Under which condition it holds, as `because` tells it: "if ..." or "of ..."; None of other verdicts."""
+        found = _CONDITION.search(self.because) if self.word == "holds if" else None
+        return None if found is None else found[1]
+
+    @property
+    def short(self) -> str:
+        """The word, with its condition."""
+        return self.word if self.condition is None else f"holds {self.condition}"
 
 
 Rule = Callable[[Numbers], Verdict]
@@ -60,10 +81,16 @@ class Claim:
     """Whether the numbers are found in a few seconds, and so anew each time that they are asked for."""
     awaits: str = ""
     """What of the question needs trained models, and is in none of the numbers."""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the values of a row are, for each list of rows among the numbers, and for a list that is one row."""
+    shape: Mapping[str, shapes.Shape] = field(default_factory=dict)
+    """What each of the numbers has to be, for a rule to make sense of them."""
 
     def __post_init__(self):
         if (self.evidence is None) != (self.rule is None):
             raise ValueError(f"{self.id}: evidence has a rule that judges it, and a rule has evidence")
+        if (self.evidence is None) != (not self.shape):
+            raise ValueError(f"{self.id}: evidence states the shape of its numbers")
         if self.evidence is None and not self.awaits:
             raise ValueError(f"{self.id}: a claim without evidence says what it waits for")
 
@@ -73,6 +100,15 @@ class Claim:
         if self.evidence is None:
             return None
         return f"gnomon claims {self.id} -v" if self.cheap else f"gnomon claims {self.id} --record"
+
+    @property
+    def corrected(self) -> str:
+        """Why the rule was changed after its first record, as its file tells it (CORRECTED); empty where it was not."""
+        return "" if self.rule is None else self.rule.__globals__.get("CORRECTED", "")
+
+    def check(self, numbers: Numbers) -> None:
+        """ValueError, which says why, for numbers of another shape than is stated."""
+        shapes.check(self.shape, numbers)
 
     def judge(self, numbers: Numbers | None) -> Verdict:
         """The verdict over these numbers, or that there are none."""

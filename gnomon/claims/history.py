@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -51,6 +52,27 @@ def past(path: Path) -> Past:
     return Past(name, commits[-1], commits[0], changed)
 
 
+def versions(path: Path) -> Iterator[tuple[Commit, bytes]]:
+    """What a file held at each commit that changed it, the oldest first; nothing where git does not tell."""
+    path = path.resolve()
+    listed = _git(path.parent, "log", "--reverse", "--format=%H %cI", "--", path.name) or ""
+    for line in listed.splitlines():
+        commit = Commit(*line.split())
+        # A commit that removed it holds none.
+        if (held := _run(path.parent, "cat-file", "blob", f"{commit.hash}:./{path.name}")) is not None:
+            yield commit, held
+
+
+def at(folder: Path, commit: str, file: str) -> tuple[str, bytes] | None:
+    """The commit that had changed a file last, as of a commit, and what the file held; None where git does not tell.
+
+    `file` is the path in the repository of `folder`.
+    """
+    held = _run(folder, "cat-file", "blob", f"{commit}:{file}")
+    changed = _git(folder, "log", "-1", "--format=%H", commit, "--", f":(top,literal){file}")
+    return (changed, held) if held is not None and changed else None
+
+
 def head(folder: Path) -> str | None:
     """The commit that is checked out, `+changes` where files of the folder differ from it; None without git."""
     commit = _git(folder, "rev-parse", "HEAD")
@@ -70,11 +92,16 @@ def order(folder: Path, first: str, second: str) -> Order:
 
 def _git(folder: Path, *arguments: str) -> str | None:
     """What git prints, or None where it fails or is not there."""
+    printed = _run(folder, *arguments)
+    return None if printed is None else printed.decode(errors="replace").strip()
+
+
+def _run(folder: Path, *arguments: str) -> bytes | None:
     here = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=30, check=False, env=here
+            ["git", "-C", str(folder), *arguments], capture_output=True, timeout=30, check=False, env=here
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return done.stdout if done.returncode == 0 else None

@@ -22,10 +22,14 @@ class Fact:
     source: str
     """Where to read it. What is named without more was read for this table, pages of the web in stored copies. Of what
     is given as quoted, as told or as copied, only the quotation, the telling or the copy was read."""
+    supposed: bool = False
+    """Whether the document only supposes it, for an example, and asserts nothing of the model."""
 
     @property
-    def standing(self) -> Literal["confirmed", "contradicted", "undisclosed"]:
-        """What became of the assertion."""
+    def standing(self) -> Literal["confirmed", "contradicted", "undisclosed", "supposed"]:
+        """What became of the assertion; of a supposition nothing does."""
+        if self.supposed:
+            return "supposed"
         if self.found is None:
             return "undisclosed"
         return "confirmed" if self.found in self.asserted else "contradicted"
@@ -80,9 +84,11 @@ FACTS = (
     Fact(
         "BERT", ("table of 1024",), "D2 1.1", "table of 512", "code",
         "github.com/google-research/bert, modeling.py: max_position_embeddings is 512 unless set",
+        supposed=True,
     ),
     Fact(
         "GPT-2", ("table of 1024",), "D2 1.1", "table of 1024", "code",
         "github.com/openai/gpt-2, src/model.py: n_ctx, the rows of wpe, is 1024 unless set",
+        supposed=True,
     ),
 )  # fmt: skip

@@ -11,8 +11,36 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from rich.padding import Padding
 from tyro.conf import arg
+from tyro.constructors import PrimitiveConstructorSpec
 
 from gnomon.commands.output import Json, Screen, print_json, table
+
+
+def _words(words: list[str]) -> tuple[str, ...]:
+    if not words:
+        raise ValueError("name one or more, or leave the option out")
+    return tuple(words)
+
+
+def _lag(words: list[str]) -> int:
+    try:
+        return int(words[0])
+    except ValueError:
+        raise ValueError(f"a whole number, such as 1000000000, not {words[0]}") from None
+
+
+def _shown(value: Any) -> list[str]:
+    return [] if value is None else [str(value)] if isinstance(value, int) else [*value]
+
+
+# None is what is not given, and no word for it is read.
+Words = Annotated[
+    tuple[str, ...] | None,
+    PrimitiveConstructorSpec("*", "", _words, lambda value: value is None or isinstance(value, tuple), _shown),
+]
+Lag = Annotated[
+    int | None, PrimitiveConstructorSpec(1, "", _lag, lambda value: value is None or isinstance(value, int), _shown)
+]
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +69,7 @@ class Analyze:
 
     name: Annotated[str, tyro.conf.Positional, arg(metavar="NAME", help_behavior_hint="")]
     """An encoding, or FILE.py:CLASS."""
-    only: Annotated[tuple[str, ...], arg(metavar="KEY ...", help_behavior_hint="(default: all)")] = ()
+    only: Annotated[Words, arg(metavar="KEY ...", help_behavior_hint="(default: all)")] = None
     """Questions, by their first word."""
     width: int = 512
     """Model width d."""
@@ -51,9 +79,9 @@ class Analyze:
     """Positions 0 .. N - 1 to look at."""
     training: int = 128
     """Training length."""
-    last: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: seconds)")] = None
+    last: Annotated[Lag, arg(metavar="N", help_behavior_hint="(default: seconds)")] = None
     """Search aliases up to this lag."""
-    options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE ...", help_behavior_hint="")] = ()
+    options: Annotated[Words, arg(metavar="KEY=VALUE ...", help_behavior_hint="")] = None
     """Options of the encoding, such as base=500000."""
     out: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Write a page with figures."""
@@ -61,17 +89,19 @@ class Analyze:
 
     def run(self) -> int:
         from gnomon.analysis.study import Settings, study
-        from gnomon.commands.report import check
         from gnomon.encoding import Shape
         from gnomon.encodings import build, named
 
-        check(self.out)
+        if self.out is not None:
+            from gnomon.report.study import check
+
+            check(self.out)
         settings = Settings(self.positions, self.training, self.last)
         shape = Shape(width=self.width, heads=self.heads)
-        encoding = build(named(self.name), shape, **_options(self.options))
+        encoding = build(named(self.name), shape, **_options(self.options or ()))
         sections, out, shown = [], Screen(), 0
         with _watched(quiet=self.json) as progress:
-            for section in study(encoding, shape, settings, self.only, progress):
+            for section in study(encoding, shape, settings, self.only or (), progress):
                 sections.append(section)
                 if not self.json and section.applies:
                     shown += 1
@@ -93,7 +123,7 @@ class Analyze:
     def _settings(self) -> dict[str, Any]:
         named = ("width", "heads", "positions", "training", "last")
         told = {name: getattr(self, name) for name in named if getattr(self, name) is not None}
-        return told | dict(option.split("=", 1) for option in self.options)
+        return told | dict(option.split("=", 1) for option in self.options or ())
 
     @property
     def command(self) -> str:

@@ -1,7 +1,7 @@
 """`gnomon claims`: what the two documents assert, each with its verdict and the numbers behind it."""
 
-import contextlib
 import shlex
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from gnomon.claims.claim import Claim
     from gnomon.claims.history import Past
     from gnomon.claims.ledger import Entry
+    from gnomon.errors import OptionError
 
+WIDE = 80
+"""Columns of what is told on stderr."""
 SHORT = 7
 """Digits of a commit in the table; -v and --json have all."""
 
@@ -32,9 +35,11 @@ class Claims:
 
     A verdict follows from numbers by a rule. The table names the commit that
     last changed the rule and the one that first held the record; a rule that
-    is not older than what it judges is told. Cheap numbers are found anew
-    each time, others are read from records, which --record writes: only for
-    a rule that is committed. Some seconds in all; a minute to record.
+    is not older than what it judges is told, with the reason why it was
+    corrected, and so is a record that is not as it was made. Cheap numbers
+    are found anew each time, others are read from records, which --record
+    writes: only for a rule that is committed. Some seconds in all; a minute
+    to record. The exit code is 1 if a record cannot be read.
 
     Examples:
       gnomon claims
@@ -59,18 +64,19 @@ class Claims:
     def run(self) -> int:
         from gnomon.claims import CLAIMS
         from gnomon.claims.ledger import entry
-        from gnomon.claims.records import found
-        from gnomon.errors import unknown
+        from gnomon.claims.records import NOWHERE, found
 
         check(self.out)
         ids = [id.upper() for id in self.ids]
         for id, given in zip(ids, self.ids, strict=True):
             if id not in CLAIMS:
-                raise unknown("claim", given, CLAIMS)
+                raise _unknown(given)
         claims = [CLAIMS[id] for id in dict.fromkeys(ids)] or list(CLAIMS.values())
         if self.record:
             return self._record(claims)
         folder = found(self.records)
+        if folder is None:
+            _note(f"No records: {NOWHERE}")
         held = [entry(claim, folder) for claim in _told(claims)]
         if self.out is not None:
             from gnomon.report import ledger
@@ -82,31 +88,52 @@ class Claims:
             _explain(held)
         else:
             _show(held)
-        return 0
+        return int(any(each.damaged for each in held))
 
     def _record(self, claims: "Sequence[Claim]") -> int:
-        from pathlib import Path
-
         from gnomon.claims import records
+        from gnomon.claims.history import past
         from gnomon.claims.ledger import entry
+        from gnomon.claims.provenance import doubts
 
         chosen = claims if self.ids else [claim for claim in claims if claim.rule is not None]
         for claim in chosen:
             records.check_recordable(claim)
-        folder = Path(self.records or records.FOLDER)
+        folder = records.writable(self.records)
+        for claim in chosen:
+            records.check_place(claim.id, folder)
         written = []
         for claim in _told(chosen):
             made = records.make(claim)
             path = records.write(made, folder)
             written.append({"id": claim.id, "file": str(path), "verdict": claim.judge(made.numbers).word})
+            # What git knows of the record comes with the commit that is asked for below.
+            late = {*doubts(claim, made, path, past(path))}
             for warning in entry(_as_recorded(claim), folder).warnings:
-                note(f"{claim.id}: {warning}")
+                if warning not in late:
+                    _note(f"{claim.id}: {warning}")
         if self.json:
             print_json(written)
         else:
             for each in written:
                 say(f"{each['file']}: {each['verdict']}")
+        _note("Commit them as they are: until then git cannot tell whether they were edited.")
         return 0
+
+
+def _unknown(given: str) -> "OptionError":
+    """The error for a claim that is not there; what is allowed is told from the first to the last."""
+    from gnomon.claims import CLAIMS
+    from gnomon.errors import OptionError, unknown
+
+    error = unknown("claim", given, CLAIMS)
+    first, *_, last = CLAIMS
+    return OptionError(error.asked, allowed=f"{first} to {last}", do=error.do)
+
+
+def _note(text: str) -> None:
+    """A paragraph for the person, kept out of stdout."""
+    note(textwrap.fill(text, WIDE, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
 
 
 def _as_recorded(claim: "Claim") -> "Claim":
@@ -132,22 +159,30 @@ def _told(claims: "Sequence[Claim]") -> "Iterator[Claim]":
 
 def _show(held: "Sequence[Entry]") -> None:
     out = Screen()
-    made = table("id", "claim", "verdict", "basis", "rule", "record", whole=("id", "verdict", "rule", "record"))
-    for each in held:
-        basis = each.basis + "*" * (each.numbers is not None and bool(each.claim.awaits))
-        made.add_row(
-            each.claim.id, each.claim.title, each.verdict.word, "-" if basis == "none" else basis,
-            _short(each.rule, "last"), _short(each.record_past, "first"),
-        )  # fmt: skip
-    out.table(made)
-    out.print(
-        "\nbasis: computed just now, or from a record; *: something still waits for trained models. "
-        "rule: the commit that last changed the rule. record: the first commit that has the numbers. "
-        f"`gnomon claims {held[0].claim.id} -v` has the condition or the counterexample, and the numbers."
-    )
+    judged = [each for each in held if each.claim.rule is not None]
+    if judged:
+        made = table("id", "claim", "verdict", "basis", "rule", "record", whole=("id", "basis", "rule", "record"))
+        for each in judged:
+            basis = each.basis + "*" * (each.numbers is not None and bool(each.claim.awaits))
+            made.add_row(
+                each.claim.id, each.claim.title, each.verdict.short, "-" if basis == "none" else basis,
+                _short(each.rule, "last"), _short(each.record_past, "first"),
+            )  # fmt: skip
+        out.table(made)
+        out.print(
+            "\nbasis: computed just now, or from a record; *: something still waits for trained models. "
+            "rule: the commit that last changed the rule. record: the first commit of a record. "
+            f"`gnomon claims {judged[0].claim.id} -v` has the reason and the numbers.\n"
+        )
+    waiting = [each.claim.id for each in held if each.claim.rule is None]
+    if waiting:
+        out.print(
+            f"Not measured yet, for want of trained or timed models: {', '.join(waiting)}. "
+            f"`gnomon claims {waiting[0]} -v` has what is asserted, and what will settle it.\n"
+        )
     counted = Counter(each.verdict.word for each in held)
     told = ", ".join(f"{word}: {count}" for word, count in counted.most_common())
-    out.print(f"\n{len(held)} {'claim' if len(held) == 1 else 'claims'}. {told}")
+    out.print(f"{len(held)} {'claim' if len(held) == 1 else 'claims'}. {told}")
     warnings = [f"{each.claim.id}: {warning}" for each in held for warning in each.warnings]
     if warnings:
         out.print()
@@ -182,7 +217,7 @@ def _explain(held: "Sequence[Entry]") -> None:
             ("verdict", each.verdict.word.upper()),
             ("because", each.verdict.because),
             ("rule", told_rule(claim)),
-            ("thresholds", ", ".join(f"{name} = {_value(held)}" for name, held in thresholds(claim).items())),
+            ("thresholds", ", ".join(f"{name} = {_value(value)}" for name, value in thresholds(claim).items())),
             ("still open", claim.awaits),
             ("command", claim.command),
             ("rule's commit", _full(each.rule, "last")),
@@ -191,8 +226,20 @@ def _explain(held: "Sequence[Entry]") -> None:
         ]
         out.pairs((name, text) for name, text in told if text)
         if each.numbers:
-            out.print()
-            out.pairs((name.replace("_", " "), _value(value)) for name, value in each.numbers.items())
+            _numbers(out, each)
+
+
+def _numbers(out: Screen, each: "Entry") -> None:
+    """Single values first, then a table for each list of rows."""
+    rows = {name: named for name in each.numbers if (named := each.rows(name)) is not None}
+    out.print()
+    out.pairs((name.replace("_", " "), _value(value)) for name, value in each.numbers.items() if name not in rows)
+    for name, (columns, values) in rows.items():
+        made = table(*columns)
+        for row in values:
+            made.add_row(*map(_value, row))
+        out.print(f"\n{name.replace('_', ' ')}")
+        out.table(made)
 
 
 def _full(known: "Past | None", which: str) -> str:
@@ -208,18 +255,19 @@ def _recorded(each: "Entry") -> str:
     if each.rule is None:
         return ""
     if each.record is None:
-        return "none"
-    return f"{each.record.recorded_at}, at {each.record.commit}; first in git: {_full(each.record_past, 'first')}"
+        return "cannot be read" if each.damaged else "none"
+    told = f"{each.record.recorded_at}, at {each.record.commit}; first in git: {_full(each.record_past, 'first')}"
+    last = each.record_past.last
+    return told if last in (None, each.record_past.first) else f"{told}; last: {last.hash} of {last.date}"
 
 
 def _value(value: Any) -> str:
+    from gnomon.claims.ledger import digits
+
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "-"}[value]
     if isinstance(value, list):
-        with contextlib.suppress(TypeError):
-            if all(isinstance(row, list) for row in value):
-                return "\n".join("  ".join(map(_value, row)) for row in value)
-        return ", ".join(map(_value, value))
+        return ", ".join(map(_value, value)) or "none"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return digits(value) if isinstance(value, float) else str(value)

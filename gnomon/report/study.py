@@ -1,17 +1,53 @@
 """The sections of an analysis -> one HTML file, everything in it, nothing fetched."""
 
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gnomon.analysis.section import Section, Value
 from gnomon.checked import checked
-from gnomon.errors import OptionError
+from gnomon.errors import OptionError, StoreError
 from gnomon.report.document import framed
 from gnomon.report.drawings import drawing
 from gnomon.report.palette import VARIABLES
 from gnomon.report.still import put
 
 STILL_WIDTH = 900
+
+
+_BESIDE = len(".12345678.tmp")
+"""Bytes that the name of the file has more while it is written."""
+
+
+@checked
+def check(out: Path | str) -> None:
+    """OptionError where no page can be written to `out`, a regular file or none: said before the work, not after it.
+
+    A file is made in the folder that is there, or in the nearest one above, and taken away.
+    """
+    path = Path(os.path.realpath(out))
+    try:
+        folder = next(above for above in path.parents if above.exists())
+        longest = os.pathconf(folder, "PC_NAME_MAX")
+        names = [*path.relative_to(folder).parts]
+        names[-1] += "x" * _BESIDE
+        if any(len(os.fsencode(name)) > longest for name in names):
+            raise _unwritable(out, f"a name has up to {longest - _BESIDE} bytes here")
+        if path.is_dir():
+            do = f"name a file: {path / 'analysis.html'}"
+            raise OptionError("a page is one file", given=f"the folder {out}", do=do)
+        if path.exists() and not path.is_file():
+            raise OptionError("a page is a regular file", given=str(out), do="name another file")
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _unwritable(out, error.strerror) from error
+
+
+def _unwritable(out: Path | str, why: str | None) -> OptionError:
+    given = str(out) if len(str(out)) <= 200 else f"{str(out)[:200]}..."
+    return OptionError("the page cannot be written", given=f"{given}: {why}", do="name a file in a folder of your own")
 
 
 @checked
@@ -28,11 +64,10 @@ def write(
 
     title: what was analysed. settings: under which sizes, by name. command: how to reproduce.
     overline: what kind of page it is.
-    Raises OptionError when `out` is a folder, StoreError where the file cannot be written.
+    Raises OptionError where it cannot be written (`check`), StoreError where the disk turns out to be full.
     """
     out = Path(out)
-    if out.is_dir():
-        raise OptionError("a page is one file", given=f"the folder {out}", do=f"name a file: {out / 'analysis.html'}")
+    check(out)
     charts = {
         f"{section.key}-{at}": drawing(figure, VARIABLES)
         for section in sections
@@ -50,7 +85,12 @@ def write(
         command=command,
         cell=cell,
     )
-    put(out, page)
+    try:
+        put(out, page)
+    except StoreError as error:
+        raise StoreError(
+            "the page cannot be written", given=error.given, do="make room, or name a file elsewhere"
+        ) from error
     return out
 
 

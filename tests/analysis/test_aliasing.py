@@ -1,6 +1,7 @@
 """Closest lags: both searches against brute force, certified values against mpmath, and faults that must be seen."""
 
 import math
+import re
 from fractions import Fraction
 
 import mpmath
@@ -159,8 +160,11 @@ def test_what_balls_cannot_decide_is_not_taken_for_proved():
     """1 - S(2) is 10^-3000 here, and balls end at 4096 bits: neither 'closer' nor 'none is' would be a proof."""
     slow = Waves(1e300, (Fraction(5),), (0.0,))
     with pytest.raises(OptionError, match="undecided"):
-        first_closer_than_neighbour(slow, 10)
-    assert len(closest(slow, 1, 3).tied) == 2
+        first_closer_than_neighbour(slow, 10, method="scan")
+    assert len(closest(slow, 1, 3, method="scan").tied) == 2
+    # Before half a turn no ball is needed: a cosine falls.
+    assert first_closer_than_neighbour(slow, 10) is None
+    assert (closest(slow, 1, 3).lag, closest(slow, 1, 3).tied) == (1, ())
 
 
 def test_a_new_best_is_compared_with_what_was_tied_to_the_last(monkeypatch):
@@ -378,3 +382,41 @@ def test_mistakes():
     ):
         with pytest.raises(OptionError):
             call()
+
+
+def test_what_is_missing_to_the_most_alike_is_told_however_little_it_is():
+    """Waves slowed by a factor: 1 - S(k) is 10^-400, which balls of S itself of 512 bits do not part from 0."""
+    for factor in (1e9, 1e150, 1e200, 1e300):
+        slow = waves(Rope(8, scaling="linear", factor=factor))
+        for method in ("auto", "scan", "lattice"):
+            found = closest(slow, 3, 40, method=method)
+            assert (found.lag, found.tied) == (3, ())
+            assert found.similarity[0] <= 1 and 0 < found.distance[0] <= found.distance[1]
+            exactly = 3 / factor * sum(f * f for f in waves(Rope(8)).frequencies) ** 0.5
+            assert found.distance == pytest.approx((exactly, exactly), rel=1e-6)
+    of = section(Rope(8, scaling="linear", factor=1e200))
+    first = of.tables[0].rows[0]
+    assert (
+        not re.search(r"\bnan\b|1 - 0\b", of.answer) and first[3] == "1 - 1.26e-399" and first[4] == pytest.approx(10)
+    )
+
+
+def test_a_distance_of_nothing_is_not_below_nothing():
+    found = closest(Waves(1e4, None, (0.0,)), 5, 8)
+    assert found.distance[0] == 0 and found.similarity[1] == 1
+
+
+@pytest.mark.parametrize("firsts", [[1, 10**3, 10**11], [10**3]])
+def test_ranges_that_cannot_be_read_are_refused_before_any_is(firsts, monkeypatch):
+    monkeypatch.setattr(closest_lags, "_read", lambda *_: pytest.fail("a range is read"))
+    with pytest.raises(OptionError, match="hours"):
+        pieces(of(512), firsts, 10**12)
+    with pytest.raises(OptionError, match="hours"):
+        section(Sinusoidal(512), last=10**12)
+    with pytest.raises(OptionError, match="hours"):
+        first_closer_than_neighbour(of(512), 10**12)
+
+
+def test_too_many_lags_that_float64_cannot_tell_apart_are_refused():
+    with pytest.raises(OptionError, match="look alike to float64"):
+        closest(Waves(1e4, None, (0.0,)), 1, 2 * 10**6)

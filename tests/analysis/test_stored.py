@@ -43,7 +43,7 @@ def test_reference_is_right_in_the_last_places_of_float64(encoding):
 
 
 def test_reference_ends():
-    with pytest.raises(OptionError, match="up to a place"):
+    with pytest.raises(OptionError, match="0 to 67108863"):
         reference(waves(Rope(4)), torch.tensor([2**26]))
 
 

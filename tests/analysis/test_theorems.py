@@ -418,3 +418,14 @@ def test_a_page_is_written_from_the_section(number: int):
     written = (FOLDER / f"{number}.md").read_text(encoding="utf-8")
     assert written == page(f"theorem{number}"), "run `python -m tests.theorem_pages`"
     assert written != page(f"theorem{number}", width=8)
+
+
+@pytest.mark.parametrize("eps", [0.3, 0.5, 0.9, 1.2, 1.7])
+@pytest.mark.parametrize("column", [0, 1])
+def test_arcs_that_meet_are_one(column, eps):
+    """Of a value near a crest or a trough the angles within eps lie on both sides of it: where they meet is no edge."""
+    given = waves(Sinusoidal(2))
+    for p in (0, 2, 3, 8, 11, 22, 25, 33, 44, 51):
+        wave = math.sin if column == 0 else math.cos
+        first = next(q for q in range(200) if q != p and abs(wave(q) - wave(p)) < eps)
+        assert match(given, column, p, column, eps).position == first

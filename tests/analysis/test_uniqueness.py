@@ -5,7 +5,7 @@ import torch
 
 from gnomon.analysis.duplicates import collisions, duplicates, nearest, nearest_at
 from gnomon.analysis.forms import waves
-from gnomon.analysis.rounded_rows import kept, lag_distances
+from gnomon.analysis.rounded_rows import kept, lag_distances, nearest_reals
 from gnomon.analysis.stored import PRECISIONS, angles, dtype, exact, unit, waved
 from gnomon.analysis.uniqueness import section
 from gnomon.encodings.alibi import Alibi
@@ -71,8 +71,8 @@ def test_the_nearest_pair_need_not_lie_at_the_nearest_lag(width, n, way):
     """Angles that are far off bring rows together that would be farther apart than others."""
     got = kept(waves(Sinusoidal(width)), n, way, way)
     assert got.nearest.distance == pytest.approx(nearest_by_hand(rows(Sinusoidal(width), n, way, way)), abs=1e-12)
-    lags = lag_distances(waves(Sinusoidal(width)), torch.arange(1, n))
-    assert got.nearest.pair[1] - got.nearest.pair[0] != 1 + int(lags.argmin())
+    lags = [b - a for a, b in (got.nearest.pair, nearest_reals(waves(Sinusoidal(width)), n).pair)]
+    assert lags[0] != lags[1]
 
 
 def test_duplicates_are_found_where_they_were_put():
@@ -92,7 +92,7 @@ def test_what_is_no_number_is_refused(what, kind, value):
     """A row of nan equals no row, itself included: without a refusal the search for equal ones would not end."""
     table = torch.randn(20, 3, generator=torch.Generator().manual_seed(1)).to(kind)
     table[5] = table[9] = value
-    with pytest.raises(OptionError, match="6 values that are nan or infinite"):
+    with pytest.raises(OptionError, match="6 that are nan or infinite"):
         what(table)
 
 
@@ -171,3 +171,42 @@ def test_a_table_of_rows_and_what_has_none():
 def test_too_few_or_too_many(n):
     with pytest.raises(OptionError):
         section(Sinusoidal(64), n)
+
+
+@pytest.mark.parametrize("n", [5, 50, 700])
+@pytest.mark.parametrize("width, convention", [(1, "paper"), (3, "paper"), (5, "paper"), (4, "paper")])
+def test_the_nearest_two_over_the_reals_by_brute_force(width, convention, n):
+    """A sine without its cosine moves rows apart by how much it does where they are: never 0, and never nothing."""
+    found = waves(Sinusoidal(width, convention=convention))
+    high, _ = exact(found, torch.arange(n))
+    got = nearest_reals(found, n)
+    assert got.distance == pytest.approx(nearest_by_hand(high), rel=1e-9)
+    a, b = got.pair
+    assert float((high[a] - high[b]).norm()) == pytest.approx(got.distance, rel=1e-9)
+    of = section(Sinusoidal(width, convention=convention), n)
+    assert of.numbers["nearest_distance_reals"] == got.distance > 0
+    assert ("depends on their places too" in of.answer) == (width % 2 == 1)
+    if width % 2:
+        with pytest.raises(OptionError):
+            lag_distances(found, torch.arange(1, n))
+
+
+def test_one_dimension_of_many_places_is_sorted():
+    got = kept(waves(Sinusoidal(1)), 2**17, "float64", "float64")
+    assert got.nearest.pair == nearest_reals(waves(Sinusoidal(1)), 2**17).pair
+
+
+@pytest.mark.parametrize(
+    "table, distance",
+    [
+        (torch.zeros(2000, 2), 0.0),
+        (1e8 + torch.arange(300, dtype=torch.float64)[:, None] * 2.0**-20, 2.0**-20),
+        (torch.tensor([[1e200], [2e200], [4e200]], dtype=torch.float64), 1e200),
+        (torch.tensor([[1e-200], [2e-200], [4e-200]], dtype=torch.float64), 1e-200),
+        (torch.tensor([[1e308], [-1e308], [0.0]], dtype=torch.float64), 1e308),
+    ],
+    ids=["equal", "far from 0", "huge", "tiny", "the whole range"],
+)
+def test_nearest_where_products_say_little(table, distance):
+    assert nearest(table).distance == pytest.approx(distance, rel=1e-12)
+    assert min(nearest_at(table, lag).distance for lag in (1, 2)) == pytest.approx(distance, rel=1e-12)

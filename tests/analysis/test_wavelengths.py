@@ -70,7 +70,7 @@ def test_neighbours_of_few_rows_and_of_one_value():
     assert neighbours(torch.zeros(1, 3)).longest.tolist() == [1, 1, 1]
     flat = neighbours(torch.tensor([[1.0], [1.0], [1.0], [2.0], [2.0]]))
     assert (flat.equal.tolist(), flat.longest.tolist()) == ([3], [3])
-    with pytest.raises(OptionError, match="rows of a table"):
+    with pytest.raises(OptionError, match="values of a table"):
         neighbours(torch.zeros(3))
 
 
@@ -104,5 +104,5 @@ def test_what_has_no_waves_says_why(encoding):
 
 
 def test_one_place_has_no_neighbour():
-    with pytest.raises(OptionError, match="two places"):
+    with pytest.raises(OptionError, match="2 to 1048576"):
         section(Sinusoidal(8), 1)

@@ -27,9 +27,12 @@ def test_a_claim_says_all_of_itself(claim):
     assert claim.section and len(claim.title) <= 50
 
 
-@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
-def test_without_numbers_nothing_is_measured(claim):
-    assert claim.judge(None).word == "not measured yet"
+def test_without_numbers_it_says_what_it_waits_for():
+    """A claim without evidence for trained models, another for its record, by the command that makes one."""
+    waiting, recorded = CLAIMS["C13"].judge(None), CLAIMS["C14"].judge(None)
+    assert (waiting.word, recorded.word) == ("not measured yet", "not measured yet")
+    assert CLAIMS["C13"].awaits in waiting.because
+    assert "`gnomon claims C14 --record`" in recorded.because
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.CLAIM.id)
@@ -60,6 +63,25 @@ def test_a_verdict_is_one_of_the_words_and_has_a_reason():
         Verdict("holds", "")
 
 
+def test_a_verdict_that_holds_if_says_what_if():
+    told = Verdict("holds if", "Proved. Computed, it holds if angles are within 1.5 of it: of 9 rows 3 repeat.")
+    assert (told.condition, told.short) == ("if angles are within 1.5 of it", "holds if angles are within 1.5 of it")
+    assert Verdict("holds if", "It holds of oscillation. More.").short == "holds of oscillation"
+    assert Verdict("holds", "It holds if asked.").short == "holds"
+    with pytest.raises(ValueError, match="what if"):
+        Verdict("holds if", "Wavelengths are meant.")
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.CLAIM.id)
+def test_a_correction_is_told_in_words_and_is_no_threshold(module):
+    claim = module.CLAIM
+    assert all(isinstance(value, int | float) for value in thresholds(claim).values())
+    if "CORRECTED" in (RULES / f"{claim.id.lower()}.py").read_text(encoding="utf-8"):
+        assert len(claim.corrected.split()) > 10
+    else:
+        assert not claim.corrected
+
+
 def test_evidence_and_rule_come_together():
     told = dict(id="C99", title="t", english="e", korean="k", document="D1", section="1", question="q?")
     with pytest.raises(ValueError, match="rule"):
@@ -71,5 +93,17 @@ def test_evidence_and_rule_come_together():
 def test_the_table_of_models_has_the_basis_of_each_entry():
     for fact in FACTS:
         assert fact.source
-        assert (fact.basis == "undisclosed") == (fact.found is None) == (fact.standing == "undisclosed")
-    assert {fact.standing for fact in FACTS} == {"confirmed", "contradicted", "undisclosed"}
+        assert (fact.basis == "undisclosed") == (fact.found is None)
+        assert (fact.standing == "undisclosed") == (fact.found is None and not fact.supposed)
+
+
+def test_what_a_document_only_supposes_is_not_counted():
+    """D2 1.1: suppose, for example, that a model such as BERT or GPT-2 was trained on up to 1024 tokens."""
+    numbers = CLAIMS["C10"].evidence()
+    assert numbers["supposed"] == ["BERT (D2)", "GPT-2 (D2)"]
+    assert numbers["contradicted"] == ["Falcon-7B (D1)", "Falcon-40B (D1)"]
+    assert (
+        len(numbers["table"])
+        == len(FACTS)
+        == sum(len(numbers[each]) for each in ("confirmed", "contradicted", "undisclosed", "supposed"))
+    )

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from gnomon.claims import CLAIMS
+from gnomon.claims import CLAIMS, MODULES
+from gnomon.claims.ledger import digits
 from tests.cli.processes import process
 
 
@@ -13,17 +14,34 @@ def whole():
     return process("claims")
 
 
-def test_the_table_stands_in_80_columns_and_has_every_claim(whole):
+def test_the_table_stands_in_80_columns_and_has_every_claim_with_evidence(whole):
     assert whole.code == 0
     lines = whole.out.splitlines()
     assert max(map(len, lines)) <= 80
-    assert [line[:3] for line in lines if line[:1] == "C" and line[1:3].isdigit()] == list(CLAIMS)
+    table = lines[: lines.index("")]
+    assert [line[:3] for line in table if line[:1] == "C"] == [module.CLAIM.id for module in MODULES]
     assert f"{len(CLAIMS)} claims." in whole.out
 
 
-def test_what_waits_for_training_is_not_measured_yet(whole):
-    row = next(line for line in whole.out.splitlines() if line.startswith("C13"))
-    assert "not measured yet" in row
+def test_a_verdict_that_holds_if_is_told_with_its_condition(whole):
+    """Its column is the third, and lines of it go on below."""
+    lines = whole.out.splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("C02"))
+    end = next(at for at, line in enumerate(lines) if line.startswith("C03"))
+    column = slice(lines[begin].index("holds if"), lines[begin].index("computed"))
+    told = " ".join(line[column].strip() for line in lines[begin:end])
+    assert told.strip() == "holds if angles are formed in float64 or float32"
+
+
+def test_what_waits_for_training_is_in_one_paragraph(whole):
+    told = " ".join(whole.out.split())
+    listed = told[told.index("Not measured yet, for want of") :].split(": ")[1].split(". ")[0]
+    assert listed.split(", ") == [id for id, claim in CLAIMS.items() if claim.rule is None]
+
+
+def test_a_claim_that_waits_is_told_alone(gnomon):
+    told = gnomon("claims", "C13")
+    assert told.code == 0 and told.out.startswith("Not measured yet, for want of trained or timed models: C13.")
 
 
 def test_one_claim_is_explained_in_both_languages(gnomon, monkeypatch):
@@ -36,12 +54,29 @@ def test_one_claim_is_explained_in_both_languages(gnomon, monkeypatch):
     assert "C13" not in told.out
 
 
+def test_numbers_stand_in_tables_with_named_columns(gnomon, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = gnomon("claims", "C15", "-v").out.splitlines()
+    head = next(line.split("  ") for line in lines if line.startswith("width  first rise"))
+    assert [name.strip() for name in head if name.strip()] == list(CLAIMS["C15"].columns["widths"])
+    assert any(line.split()[:2] == ["512", "43"] for line in lines)
+
+
+def test_a_number_that_is_nearly_1_is_not_printed_as_1(gnomon):
+    """C18's threshold WHOLE is 1 - 1e-9."""
+    assert "WHOLE = 1 - 1e-09" in " ".join(gnomon("claims", "C18", "-v").out.split())
+    assert [digits(value) for value in (1.0, 0.5, 1 - 2e-12, 1 + 1e-6, 0.9998)] == [
+        "1", "0.5", "1 - 2e-12", "1 + 1e-06", "0.9998",
+    ]  # fmt: skip
+
+
 def test_json_has_all_of_it(gnomon):
     told = gnomon("claims", "C10", "C13", "--json")
     first, second = json.loads(told.out)
     assert (first["id"], first["verdict"], first["basis"]) == ("C10", "does not hold", "computed")
     assert first["korean"] == CLAIMS["C10"].korean and first["numbers"]["undisclosed"]
     assert first["rule"]["file"].endswith("c10.py")
+    assert first["columns"]["table"][0] == "model" and first["condition"] is None
     assert (second["verdict"], second["numbers"], second["rule"]) == ("not measured yet", None, None)
 
 

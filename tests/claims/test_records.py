@@ -1,76 +1,22 @@
 """Records: only under a rule that is committed; and whatever does not fit is told."""
 
-import importlib.util
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from gnomon.claims import records
-from gnomon.claims.claim import Claim
 from gnomon.claims.ledger import entry
-from gnomon.errors import OptionError, StoreError
+from gnomon.errors import OptionError
+from tests.claims.repositories import Repository
 
-RULE = '''"""A rule."""
+RULE_OF_ROWS = """from gnomon.claims.claim import Numbers, Verdict
 
-from gnomon.claims.claim import Numbers, Verdict
-
-LIMIT = {limit}
+LIMIT = 5
 
 
 def rule(numbers: Numbers) -> Verdict:
-    """Holds up to LIMIT."""
-    return Verdict("holds" if numbers["size"] <= LIMIT else "does not hold", f"The size is {{numbers['size']}}.")
-'''
-
-
-class Repository:
-    """A repository with one rule, and records beside it."""
-
-    def __init__(self, folder: Path):
-        self.folder, self.rule_file, self.records = folder, folder / "rule.py", folder / "results"
-        self.size = 3
-
-    def git(self, *arguments: str) -> str:
-        who = {
-            f"GIT_{role}_{what}": "someone@example.org"
-            for role in ("AUTHOR", "COMMITTER")
-            for what in ("NAME", "EMAIL")
-        }
-        command = ["git", "-C", str(self.folder), *arguments]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | who)
-        return done.stdout.strip()
-
-    def commit(self, *files: str) -> str:
-        self.git("add", *files)
-        self.git("commit", "-q", "-m", "a commit")
-        return self.git("rev-parse", "HEAD")
-
-    def claim(self, limit: int, cheap: bool = False) -> Claim:
-        """The claim under a rule with this limit, as it stands in its file."""
-        self.rule_file.write_text(RULE.format(limit=limit))
-        return self.loaded(cheap)
-
-    def loaded(self, cheap: bool = False) -> Claim:
-        spec = importlib.util.spec_from_file_location("rule", self.rule_file)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return Claim(
-            "C99", "size", "It is small.", "작다.", "D1", "1", "How large?",
-            evidence=lambda: {"size": self.size}, rule=module.rule, cheap=cheap,
-        )  # fmt: skip
-
-    def record(self, claim: Claim) -> Path:
-        return records.write(records.make(claim), self.records)
-
-
-@pytest.fixture
-def repository(tmp_path):
-    made = Repository(tmp_path)
-    made.git("init", "-q")
-    return made
+    return Verdict("holds", ", ".join(f"{low} to {high}" for low, high in numbers["size"]))
+"""
 
 
 def test_both_commits_are_told_and_nothing_is_to_be_warned_of(repository):
@@ -78,7 +24,9 @@ def test_both_commits_are_told_and_nothing_is_to_be_warned_of(repository):
     rule = repository.commit("rule.py")
     path = repository.record(claim)
     before = entry(claim, repository.records)
-    assert before.record_past.silent == "not in git" and not before.warnings
+    assert before.record_past.silent == "not in git"
+    (told,) = before.warnings
+    assert told.startswith("git cannot tell whether the record was edited (not in git)")
     first = repository.commit("results")
     found = entry(claim, repository.records)
     assert (found.verdict.word, found.basis, found.numbers) == ("holds", "record", {"size": 3})
@@ -87,15 +35,6 @@ def test_both_commits_are_told_and_nothing_is_to_be_warned_of(repository):
     held = json.loads(path.read_text())
     assert held["rule_commit"] == rule and held["command"] == "gnomon claims C99 --record"
     assert held["versions"]["torch"]
-
-
-def test_the_record_is_read_and_not_found_again(repository):
-    claim = repository.claim(5)
-    repository.commit("rule.py")
-    path = repository.record(claim)
-    path.write_text(path.read_text().replace('"size": 3', '"size": 30'))
-    found = entry(claim, repository.records)
-    assert (found.verdict.word, found.verdict.because) == ("does not hold", "The size is 30.")
 
 
 def test_a_rule_that_git_does_not_have_is_refused(repository):
@@ -128,11 +67,33 @@ def test_a_rule_that_was_changed_after_its_record_is_told(repository):
     assert any("not the one" in warning for warning in found.warnings)
     repository.commit("rule.py")
     found = entry(later, repository.records)
-    assert any("does not come before" in warning for warning in found.warnings)
+    assert any("does not come before" in warning and "does not say why" in warning for warning in found.warnings)
+    assert found.precedes == "not before"
     # Recording anew mends the rule's digest, not the order in which things came.
     repository.record(later)
     repository.commit("results")
     assert ["does not come before" in warning for warning in entry(later, repository.records).warnings] == [True]
+
+
+def test_a_rule_that_was_corrected_says_why_and_the_ledger_tells_it(repository):
+    """Recorded anew under the corrected rule, nothing else is to be warned of."""
+    first = repository.claim(5)
+    assert entry(first).precedes is None and not first.corrected
+    repository.commit("rule.py")
+    repository.record(first)
+    repository.commit("results")
+    assert entry(first, repository.records).precedes == "before"
+    later = repository.claim(2, more='CORRECTED = "the limit was that of another size"')
+    repository.commit("rule.py")
+    found = entry(later, repository.records)
+    told = "the rule was corrected after its first record; reason: the limit was that of another size"
+    assert found.warnings == (told, "the rule is not the one that the record was made under")
+    repository.record(later)
+    repository.commit("results")
+    found = entry(later, repository.records)
+    assert found.warnings == (told,) and found.precedes == "not before"
+    assert found.as_dict()["corrected"] == "the limit was that of another size"
+    assert found.as_dict()["thresholds"] == {"LIMIT": 2}
 
 
 def test_a_rule_that_comes_with_its_record_does_not_come_before_it(repository):
@@ -157,6 +118,7 @@ def test_a_cheap_claim_is_found_anew_and_told_where_its_record_differs(repositor
     claim = repository.claim(5, cheap=True)
     repository.commit("rule.py")
     repository.record(claim)
+    repository.commit("results")
     assert not entry(claim, repository.records).warnings
     repository.size = 30
     found = entry(claim, repository.records)
@@ -188,15 +150,26 @@ def test_a_record_without_the_numbers_of_its_rule_is_not_measured(repository):
     claim = repository.claim(5)
     repository.commit("rule.py")
     path = repository.record(claim)
-    path.write_text(path.read_text().replace('"size"', '"length"'))
+    repository.edit(path, numbers={"length": 3})
     found = entry(claim, repository.records)
     assert found.verdict.word == "not measured yet" and "C99.json" in found.verdict.because
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"id": "C98"}'])
-def test_what_is_no_record_is_refused(repository, text):
-    claim = repository.claim(5)
-    repository.records.mkdir()
-    (repository.records / "C99.json").write_text(text)
-    with pytest.raises(StoreError, match=r"C99\.json"):
-        entry(claim, repository.records)
+class Anything:
+    """A shape that every value has."""
+
+    def check(self, value, where):
+        pass
+
+
+@pytest.mark.parametrize("size", [[[3, 4, 5]], [3], None, [[3]]])
+def test_numbers_of_the_right_shape_that_the_rule_cannot_judge_are_not_measured(repository, size):
+    """A rule that takes rows apart raises ValueError over longer ones, TypeError over what is no row."""
+    repository.rule_file.write_text(RULE_OF_ROWS)
+    repository.size, claim = [[3, 4]], repository.loaded(shape=Anything())
+    repository.commit("rule.py")
+    path = repository.record(claim)
+    assert entry(claim, repository.records).verdict.word == "holds"
+    repository.edit(path, numbers={"size": size})
+    found = entry(claim, repository.records)
+    assert (found.verdict.word, found.basis, found.numbers) == ("not measured yet", "none", None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.analysis import permutation, translation
+from gnomon.analysis import permutation, translation, wavelengths
 from gnomon.analysis.study import QUESTIONS
 from gnomon.encodings import ENCODINGS
 
@@ -102,16 +102,60 @@ def test_a_page_is_written(gnomon, tmp_path: Path):
         (["sinusoidal", "--options", "base=1"], "above 1"),
         (["sinusoidal", "--options", "base"], "KEY=VALUE"),
         (["sinusoidal", "--options", "base=2", "base=3"], "twice"),
-        (["sinusoidal", "--positions", "0"], "2 or more"),
-        (["sinusoidal", "--last", "0"], "1 or more"),
-        (["sinusoidal", "--training", "0"], "1 or more"),
+        (["sinusoidal", "--positions", "0"], "2 to 1048576"),
+        (["sinusoidal", "--last", "0"], "1 to 10"),
+        (["sinusoidal", "--training", "0"], "1 to 10"),
         (["sinusoidal", "--only", "kernels"], "kernel"),
+        (["sinusoidal", "--only", "kernel", "kernel"], "twice"),
+        (["sinusoidal", "--positions", "1000000000000"], "2 to 1048576"),
+        (["sinusoidal", "--positions", "1000000"], "all rows are held at once"),
+        (["sinusoidal", "--last", "1000000000000"], "hours"),
+        (["sinusoidal", "--last", "10000000000000000"], "10000000000000"),
         (["rope", "--width", "18", "--heads", "2"], "multiple of 2"),
         (["rope", "--width", "0"], "sizes"),
         (["sinusoidal", "--out", "."], "one file"),
+        (["sinusoidal", "--out", "/dev/null"], "regular file"),
+        (["sinusoidal", "--out", "x" * 300], "page cannot be written"),
+        (["sinusoidal", "--out", "x" * 250], "page cannot be written"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_mistakes_are_told(gnomon, arguments, told):
+def test_mistakes_are_told(gnomon, monkeypatch, arguments, told):
+    """Before anything is asked."""
+    monkeypatch.setattr(wavelengths, "section", lambda *_, **__: pytest.fail("a question is asked"))
     done = gnomon("analyze", *arguments)
     assert done.code == 2 and told in done.err and "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "option, told", [("--only", "one or more"), ("--options", "one or more"), ("--last", "Missing")]
+)
+def test_an_option_with_nothing_after_it_is_a_mistake(gnomon, option, told):
+    done = gnomon("analyze", "sinusoidal", option)
+    assert done.code == 2 and told in done.err
+    assert "a whole number, such as" in gnomon("analyze", "sinusoidal", "--last", "1e9").err
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder in which no file can be made")
+def test_a_folder_that_takes_no_file_is_told_before_the_work(gnomon, monkeypatch):
+    monkeypatch.setattr(wavelengths, "section", lambda *_, **__: pytest.fail("a question is asked"))
+    done = gnomon("analyze", "sinusoidal", "--out", "/proc/page.html")
+    assert done.code == 2 and "the page cannot be written" in done.err
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "120"])
+@pytest.mark.parametrize("arguments", [["analyze", "sinusoidl"], ["analyze", "rope", "--only", "kernels"]])
+def test_a_mistake_is_told_within_the_screen(gnomon, monkeypatch, columns, arguments):
+    monkeypatch.setenv("COLUMNS", columns)
+    told = gnomon(*arguments).err
+    assert max(map(len, told.splitlines())) <= int(columns)
+    monkeypatch.setenv("COLUMNS", "1000")
+    whole = gnomon(*arguments).err
+    assert " ".join(told.split()) == " ".join(whole.split()) and len(told.splitlines()) > len(whole.splitlines())
+
+
+def test_no_word_of_a_mistake_is_cut(gnomon, monkeypatch, tmp_path: Path):
+    monkeypatch.setenv("COLUMNS", "20")
+    out = tmp_path / ("x" * 60)
+    out.mkdir()
+    assert str(out) in gnomon("analyze", "sinusoidal", "--out", str(out)).err

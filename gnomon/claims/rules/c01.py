@@ -3,24 +3,41 @@
 from gnomon.claims.claim import Numbers, Verdict
 
 FINE = 10.0
-"""Places: the first wave has to come round within so many, to tell neighbours far apart."""
+"""Places: the first wave has to come round within so many, so that neighbours are a tenth of a turn apart or more."""
 COARSE = 10_000.0
-"""Places: the last wave has to be at least so long, to tell far places apart without coming round."""
-GAIN = 100.0
-"""How many times coarser the last wave has to be than the first, by the smallest step that it tells."""
+"""Places: the last wave has to be at least so long, longer than the texts whose places are measured."""
+GAIN = 10.0
+"""How many times as far the last pair has to stand still as the first, to be another rule: one decimal place."""
+
+CORRECTED = (
+    "the smallest step of each wave was one constant over its frequency, so that steps grew as wavelengths do whatever "
+    "is stored, and `holds if` could not come out; now how far each pair stands still is read from stored rows"
+)
 
 
 def rule(numbers: Numbers) -> Verdict:
-    """Holds where wavelengths grow from at most FINE to at least COARSE places and the smallest step that a wave tells
-    grows at least GAIN-fold; holds if only wavelengths are meant, where the steps do not; else does not hold."""
+    """Does not hold where wavelengths do not grow from at most FINE to at least COARSE places, or the first pair of
+    dimensions stores some neighbours alike in every precision. Else: holds where in every precision the last pair
+    keeps one value over GAIN times as many places as the first or more; holds if wavelengths are meant, or the
+    precisions where it does."""
     first, last = numbers["shortest_wavelength"], numbers["longest_wavelength"]
-    fine, coarse = numbers["smallest_step_first"], numbers["smallest_step_last"]
+    steps = numbers["steps"]
     told = (
-        f"At width {numbers['width']}, wavelengths run from {first:,.2f} to {last:,.0f} places; the smallest step told "
-        f"everywhere in {numbers['dtype']} runs from {fine:.2g} to {coarse:.2g} places."
+        f"At width {numbers['width']}, wavelengths run from {first:,.2f} to {last:,.0f} places. Of "
+        f"{numbers['places']:,} places, the first and the last pair of dimensions keep one stored value over up to "
+        + ", ".join(f"{fine} and {coarse} in {dtype}" for dtype, fine, coarse, *_ in steps)
+        + "."
     )
     if not numbers["wavelengths_grow"] or first > FINE or last < COARSE:
         return Verdict("does not hold", f"{told} They do not grow from below {FINE:g} to above {COARSE:,.0f}.")
-    if coarse < GAIN * fine:
-        return Verdict("holds if", f"{told} Wavelengths are meant: steps grow {coarse / fine:.3g}-fold only.")
-    return Verdict("holds", told)
+    if all(fine > 1 for _, fine, *_ in steps):
+        return Verdict("does not hold", f"{told} The first pair stores neighbours alike in each.")
+    coarser = [dtype for dtype, fine, coarse, *_ in steps if coarse >= GAIN * fine]
+    if len(coarser) == len(steps):
+        return Verdict("holds", told)
+    stored = f", or values are stored in {' or '.join(coarser)}" if coarser else ""
+    return Verdict(
+        "holds if",
+        f"It holds if wavelengths are meant{stored}: elsewhere the last pair tells neighbours as the first does, or "
+        f"almost. {told}",
+    )
