@@ -21,7 +21,7 @@ def at_head(table: Tensor, b: Tensor, h: Tensor, i: Tensor, row: Tensor) -> Tens
 
 
 @dataclass(frozen=True)
-class Lookup(Clipped):
+class Lookup(Content, Clipped):
     """`<x, table[h, row(i, j)]>`, x that of the query or of the key: `[b, h, n, d]`, table `[h or 1, rows, d]`."""
 
     x: Tensor
@@ -105,7 +105,7 @@ class Lookup(Clipped):
 
 
 @dataclass(frozen=True)
-class Total(Clipped):
+class Total(Content, Clipped):
     """The sum of several biases."""
 
     terms: tuple[PairFunction, ...]

@@ -137,8 +137,8 @@ class Content(Dense):
         return value.add_(self.dense(value.shape[0], *value.shape[2:], room))
 
 
-class Clipped(Content):
-    """One that may tell pairs apart only where they are near each other."""
+class Clipped(Dense):
+    """A bias that has to be looked at pair by pair only near by: elsewhere it is a sum of two numbers."""
 
     @abstractmethod
     def near(self, queries: int, keys: int) -> tuple[int, int]:

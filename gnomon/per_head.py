@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gnomon.pairs import Dense, PairFunction, dense, part, pointwise
+from gnomon.pairs import Clipped, Dense, PairFunction, at, dense, part, pointwise
 from gnomon.room import Room, empty
+from gnomon.rows import Rows, leading
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class PerHead(Dense):
 
 
 @dataclass(frozen=True)
-class Entry(Dense):
+class Entry(Clipped):
     """`table[h, e_ij]`, e_ij the same entry for all heads."""
 
     entry: PairFunction
@@ -86,3 +87,62 @@ class Entry(Dense):
 
     def of_heads(self, heads: slice) -> "Entry":
         return replace(self, table=self.table[heads])
+
+    def near(self, queries: int, keys: int) -> tuple[int, int]:
+        return self.entry.near(queries, keys) if isinstance(self.entry, Rows) else (0, keys)
+
+    def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
+        return self.entry.one(self.table[..., None], *pair)[None], None
+
+
+@dataclass(frozen=True)
+class Slope(Clipped):
+    """`rise_h |p_i - p_j|`. Of keys on one side of all queries it is `rise_h` times one number of each.
+
+    q_at, k_at: `[rows, n]` float64. rise: `[h]`, whose precision the values have.
+    """
+
+    q_at: Float[Tensor, "rows i"]
+    k_at: Float[Tensor, "rows j"]
+    rise: Float[Tensor, " h"]
+    known: Float[Tensor, "b 1 i j"] | None = None
+    """The distance of every pair, once it is made."""
+
+    def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return self.rise[h] * self._apart(b, h, i, j)
+
+    def _apart(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return (at(self.q_at, b, i) - at(self.k_at, b, j)).abs().to(self.rise.dtype)
+
+    def pointwise(self) -> PairFunction:
+        return self.__call__
+
+    def made(self, rows: int, queries: int, keys: int, room: Room | None = None) -> "Slope":
+        return replace(self, known=dense(self._apart, rows, 1, queries, keys, self.rise.device, room))
+
+    def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
+        known = self.made(rows, queries, keys, room).known if self.known is None else self.known
+        return self.rise[:, None, None] * known
+
+    def part(self, queries: slice, keys: slice) -> "Slope":
+        return replace(self, q_at=self.q_at[:, queries], k_at=self.k_at[:, keys])
+
+    def of_heads(self, heads: slice) -> "Slope":
+        return replace(self, rise=self.rise[heads])
+
+    def near(self, queries: int, keys: int) -> tuple[int, int]:
+        if not queries or not keys or self.q_at.device.type != "cpu":
+            return 0, keys
+        past = self.q_at.amin(1, keepdim=True) >= self.k_at
+        future = self.q_at.amax(1, keepdim=True) <= self.k_at
+        begin = max(leading(past), leading(future))
+        return begin, max(begin, keys - max(leading(past.flip(1)), leading(future.flip(1))))
+
+    def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
+        query, key = pair
+        some = self.k_at[:, keys]
+        # Counted from the nearest of the keys, so that what is rounded in less precision is what weighs least.
+        past = self.q_at[:, query, None] > self.k_at[:, key, None]
+        nearest = torch.where(past, some.amax(1, keepdim=True), some.amin(1, keepdim=True))
+        of_query, of_key = ((places - nearest).abs().to(self.rise.dtype) for places in (self.q_at, some))
+        return self.rise[:, None] * of_query[:, None], self.rise[:, None] * of_key[:, None]

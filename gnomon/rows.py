@@ -97,7 +97,7 @@ class Apart(Rows):
             return 0, keys
         least, largest = self.q_at.amin(1, keepdim=True), self.q_at.amax(1, keepdim=True)
         past, future = least - self.k_at >= self.ends[1], largest - self.k_at <= self.ends[0]
-        begin, end = (max(_leading(one) for one in (past.flip(step), future.flip(step))) for step in ((), (1,)))
+        begin, end = (max(leading(one) for one in (past.flip(step), future.flip(step))) for step in ((), (1,)))
         return begin, max(begin, keys - end)
 
     def part(self, queries: slice, keys: slice) -> "Apart":
@@ -111,7 +111,7 @@ def made_rows(
     return row if isinstance(row, Diagonal) else Values(dense(row, rows, 1, queries, keys, device, room))
 
 
-def _leading(holds: Tensor) -> int:
+def leading(holds: Tensor) -> int:
     """Of how many of the first keys it holds in every row of `[rows, keys]`."""
     everywhere = holds.all(0)
     return len(everywhere) if bool(everywhere.all()) else int(everywhere.to(torch.int8).argmin())

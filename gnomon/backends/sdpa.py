@@ -165,7 +165,8 @@ class Sdpa(Backend):
         size = plan.rows * heads * q_pos.length * k_pos.length
         if _whole(q_pos.length) or size <= SHARED:
             return replace(plan, dense=plan.added(plan.rows))
-        entries = None if bias is None else by_difference(encoding, q_pos, k_pos, heads, dtype)
+        known = bias is None or _mostly_far(bias, q_pos.length, k_pos.length)
+        entries = None if known else by_difference(encoding, q_pos, k_pos, heads, dtype)
         return plan if entries is None else replace(plan, bias=placed(entries, q_pos, k_pos), looked_up=True)
 
     def attend(
@@ -233,6 +234,16 @@ def _heads(plan: _Plan, q: Tensor, k: Tensor) -> Iterator[tuple[slice, slice]]:
         yield slice(start, stop), slice(start // group, (stop - 1) // group + 1)
 
 
+def _mostly_far(bias: PairFunction, queries: int, keys: int) -> bool:
+    """Whether some queries in the middle have most keys so far off that no pair of them has to be looked at."""
+    if not isinstance(bias, Clipped):
+        return False
+    first = max(0, queries - CHUNK) // 2
+    some = slice(first, min(first + CHUNK, queries))
+    begin, end = bias.part(some, slice(0, keys)).near(some.stop - some.start, keys)
+    return end - begin < keys / 2
+
+
 @dataclass(frozen=True)
 class _Split:
     """A plan by its keys: on either side those that no query tells apart, and those between, seen pair by pair."""
@@ -265,6 +276,9 @@ def _split(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> _Spl
     queries, keys = plan.q_pos.length, plan.k_pos.length
     whole = _Split(plan, plan, slice(0, keys), [])
     if not isinstance(plan.bias, Clipped) or not far.can(q, k, v, dropout):
+        return whole
+    if plan.content_free and q.dtype.itemsize <= 2:
+        # Each part would be counted from a largest bias of its own.
         return whole
     sides = far.far_keys(plan.bias, plan.mix, queries, keys)
     masked = (plan.mask.pair(plan.q_pos, plan.k_pos.tokens(some.start, some.stop)) for some, _ in sides)

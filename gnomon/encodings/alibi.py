@@ -11,7 +11,7 @@ from gnomon.encoding import Domain, Encoding, both_placed, difference, dot
 from gnomon.encodings.distance import distance
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction
-from gnomon.per_head import PerHead
+from gnomon.per_head import PerHead, Slope
 from gnomon.positions import Positions
 
 
@@ -63,6 +63,8 @@ class Alibi(Encoding):
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
         rise = torch.tensor([-slope for slope in self.slopes], dtype=q.dtype, device=q_pos.coords.device)
+        if q_pos.axes == 1:
+            return Slope(q_pos.coords[..., 0], k_pos.coords[..., 0], rise)
         return PerHead(distance(q_pos, k_pos, q.dtype), lambda x, h: rise[h] * x, self.heads, rise.device)
 
 

@@ -31,6 +31,14 @@ def t5_bucket(rho: Tensor, *, causal: bool, buckets: int, max_distance: int) -> 
     return first + bucket.to(torch.int64)
 
 
+def t5_last_edge(*, causal: bool, buckets: int, max_distance: int) -> float:
+    """The distance from which on all have one bucket, on either side."""
+    buckets = buckets if causal else buckets // 2
+    exact = buckets // 2
+    growth = math.log2(max_distance / exact) / (buckets - exact)
+    return exact * 2.0 ** (growth * (buckets - exact - 1))
+
+
 def deberta_bucket(steps: Tensor, *, buckets: int, max_distance: int) -> Tensor:
     """The bucket of whole distances `steps`, int64 and of the same sign; beyond `max_distance` there is no end to them.
 

@@ -12,6 +12,7 @@ from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
 from gnomon.per_head import Entry
 from gnomon.positions import Positions
+from gnomon.rows import Apart
 
 
 @checked
@@ -117,6 +118,13 @@ class RelativeBias(Encoding):
         # Copies: flex on CPU (torch 2.13) takes no two views of one tensor.
         q_axes, k_axes = ([axis.contiguous() for axis in pos.anchored().unbind(-1)] for pos in (q_pos, k_pos))
         limits = self.limits
+        if len(limits) == 1:
+            (limit,) = limits
+
+            def of(apart: Tensor) -> Tensor:
+                return apart.clamp(-limit, limit).to(torch.int64) + limit
+
+            return Entry(Apart(q_axes[0], k_axes[0], of, (-limit, limit)), self.weight)
 
         def entry(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
             number = 0

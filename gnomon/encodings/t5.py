@@ -6,11 +6,12 @@ from torch import Tensor, nn
 
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
-from gnomon.encodings.buckets import EDGE, t5_bucket
+from gnomon.encodings.buckets import EDGE, t5_bucket, t5_last_edge
 from gnomon.errors import OptionError
-from gnomon.pairs import PairFunction, at
+from gnomon.pairs import PairFunction
 from gnomon.per_head import Entry
 from gnomon.positions import Positions
+from gnomon.rows import Apart
 
 
 @checked
@@ -95,6 +96,11 @@ class T5(Encoding):
         return dot(q, k) + torch.where(both_placed(q_pos, k_pos), bias, 0.0)
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        q_at, k_at = q_pos.coords[..., 0], k_pos.coords[..., 0]
         options = dict(causal=self.causal, buckets=self.buckets, max_distance=self.max_distance)
-        return Entry(lambda b, h, i, j: t5_bucket(at(k_at, b, j) - at(q_at, b, i), **options), self.weight.T)
+        last = t5_last_edge(**options)
+        ends = (0.0 if self.causal else -last), last
+
+        def bucket(apart: Tensor) -> Tensor:
+            return t5_bucket(-apart, **options)
+
+        return Entry(Apart(q_pos.coords[..., 0], k_pos.coords[..., 0], bucket, ends), self.weight.T)
