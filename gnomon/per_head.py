@@ -139,10 +139,9 @@ class Slope(Clipped):
         return begin, max(begin, keys - max(leading(past.flip(1)), leading(future.flip(1))))
 
     def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
-        query, key = pair
         some = self.k_at[:, keys]
+        least, largest = some.amin(1, keepdim=True), some.amax(1, keepdim=True)
         # Counted from the nearest of the keys, so that what is rounded in less precision is what weighs least.
-        past = self.q_at[:, query, None] > self.k_at[:, key, None]
-        nearest = torch.where(past, some.amax(1, keepdim=True), some.amin(1, keepdim=True))
+        nearest = torch.where(self.q_at.amin(1, keepdim=True) >= largest, largest, least)
         of_query, of_key = ((places - nearest).abs().to(self.rise.dtype) for places in (self.q_at, some))
         return self.rise[:, None] * of_query[:, None], self.rise[:, None] * of_key[:, None]

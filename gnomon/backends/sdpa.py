@@ -165,7 +165,7 @@ class Sdpa(Backend):
         size = plan.rows * heads * q_pos.length * k_pos.length
         if _whole(q_pos.length) or size <= SHARED:
             return replace(plan, dense=plan.added(plan.rows))
-        known = bias is None or _mostly_far(bias, q_pos.length, k_pos.length)
+        known = bias is None or _mostly_far(plan)
         entries = None if known else by_difference(encoding, q_pos, k_pos, heads, dtype)
         return plan if entries is None else replace(plan, bias=placed(entries, q_pos, k_pos), looked_up=True)
 
@@ -234,14 +234,24 @@ def _heads(plan: _Plan, q: Tensor, k: Tensor) -> Iterator[tuple[slice, slice]]:
         yield slice(start, stop), slice(start // group, (stop - 1) // group + 1)
 
 
-def _mostly_far(bias: PairFunction, queries: int, keys: int) -> bool:
-    """Whether some queries in the middle have most keys so far off that no pair of them has to be looked at."""
-    if not isinstance(bias, Clipped):
-        return False
-    first = max(0, queries - CHUNK) // 2
-    some = slice(first, min(first + CHUNK, queries))
-    begin, end = bias.part(some, slice(0, keys)).near(some.stop - some.start, keys)
-    return end - begin < keys / 2
+def _sides(plan: _Plan) -> list[tuple[slice, tuple[int, int]]]:
+    """The keys on either side that no query tells apart, where there are any worth it, and one of their pairs."""
+    if not isinstance(plan.bias, Clipped):
+        return []
+    if plan.content_free and plan.dtype.itemsize <= 2:
+        # Each part would be counted from a largest bias of its own.
+        return []
+    sides = far.far_keys(plan.bias, plan.mix, plan.q_pos.length, plan.k_pos.length)
+    masked = (plan.mask.pair(plan.q_pos, plan.k_pos.tokens(some.start, some.stop)) for some, _ in sides)
+    return [] if any(pair is not None for pair in masked) else sides
+
+
+def _mostly_far(plan: _Plan) -> bool:
+    """Whether some queries in the middle have most keys that they see so far off."""
+    chunks = list(_chunks(plan, plan.rows))
+    queries, keys = chunks[len(chunks) // 2]
+    sides = _sides(plan.part(queries, keys))
+    return sum(some.stop - some.start for some, _ in sides) > (keys.stop - keys.start) / 2
 
 
 @dataclass(frozen=True)
@@ -274,16 +284,9 @@ class _Split:
 def _split(plan: _Plan, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> _Split:
     """The plan by its keys, where it is known that queries do not tell some apart, and worth it."""
     queries, keys = plan.q_pos.length, plan.k_pos.length
-    whole = _Split(plan, plan, slice(0, keys), [])
-    if not isinstance(plan.bias, Clipped) or not far.can(q, k, v, dropout):
-        return whole
-    if plan.content_free and q.dtype.itemsize <= 2:
-        # Each part would be counted from a largest bias of its own.
-        return whole
-    sides = far.far_keys(plan.bias, plan.mix, queries, keys)
-    masked = (plan.mask.pair(plan.q_pos, plan.k_pos.tokens(some.start, some.stop)) for some, _ in sides)
-    if not sides or any(pair is not None for pair in masked):
-        return whole
+    sides = _sides(plan) if far.can(q, k, v, dropout) else []
+    if not sides:
+        return _Split(plan, plan, slice(0, keys), [])
     begin = max([some.stop for some, _ in sides if some.start == 0], default=0)
     end = min([some.start for some, _ in sides if some.start > 0], default=keys)
     between = slice(begin, end)

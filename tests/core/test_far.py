@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gnomon import Shape, attend
-from gnomon.backends import far, sdpa
+from gnomon.backends import far, sdpa, tabled
 from gnomon.encodings import create
 from gnomon.masks import BIDIRECTIONAL, CAUSAL, Mask
 from gnomon.positions import Positions, packed, sequence
@@ -146,6 +146,41 @@ def test_keys_at_the_end_of_the_table(side, beyond, calls):
             for backend in ("sdpa", "reference")
         )
     assert (found - expected).abs().max() < 1e-12 and bool(calls) == (beyond >= 0)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_far_keys_in_no_order_that_begin_or_end_where_the_queries_are(side, calls):
+    """Keys on one side of all queries, the first and the last of them at the same place as a query."""
+    encoding, q, k, v = made("alibi", {}, torch.float64)
+    coords = side * torch.arange(N, dtype=torch.float64).flip(0)
+    coords[[0, -1]] = 0.0
+    q_pos = Positions(torch.zeros(1, N, 1, dtype=torch.float64) - 0.0 * side)
+    k_pos = Positions(coords[None, :, None])
+    with torch.no_grad():
+        found, expected = (
+            attend(q, k, v, encoding, q_pos, k_pos, mask=BIDIRECTIONAL, backend=backend)
+            for backend in ("sdpa", "reference")
+        )
+    assert calls and (found - expected).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_what_cannot_be_cut_is_looked_up(dtype, monkeypatch):
+    """Documents, padding and 16 bits: sorted positions alone are no reason to look at every pair."""
+    monkeypatch.setattr(sdpa, "SHARED", 0)
+    monkeypatch.setattr(sdpa, "CHUNK", 8)
+    monkeypatch.setattr(far, "LEAST", 2)
+    monkeypatch.setattr(tabled, "WORTH", 1)
+    padding = torch.zeros(1, N, dtype=torch.int64)
+    padding[:, -3:] = -1
+    for pos, cut in (
+        (POSITIONS["sorted"], dtype == torch.float32),
+        (Positions(SORTED[None, :, None], segment=padding), False),
+    ):
+        encoding, *_ = made("alibi", {}, dtype)
+        with torch.no_grad():
+            plan = sdpa.Sdpa().plan(encoding, pos, pos, BIDIRECTIONAL, 6, dtype)
+        assert plan.looked_up == (not cut)
 
 
 def test_gradients_and_dropout_need_the_weights(calls):
