@@ -20,7 +20,7 @@ from gnomon.errors import DataError, OptionError
 from gnomon.lab.seeds import generator
 from gnomon.lab.task import Batch, Chance
 from gnomon.lab.tasks import guess
-from gnomon.lab.tasks.sequences import BLANK, Sequences
+from gnomon.lab.tasks.sequences import BLANK, MARKS, Spelled, answered
 
 PARTS = ("test", "validation", *["train"] * 8)
 """The part of a line, by its hash modulo ten."""
@@ -28,7 +28,7 @@ PARTS = ("test", "validation", *["train"] * 8)
 Pair = tuple[bytes, bytes]
 
 
-class Jsonl(Sequences):
+class Jsonl(Spelled):
     """The pairs of a file."""
 
     symbols = tuple(chr(byte) if 32 < byte < 127 else f"x{byte:02x}" for byte in range(256))
@@ -47,6 +47,10 @@ class Jsonl(Sequences):
             counted = ", ".join(f"{part} {len(pairs)}" for part, pairs in self.parts.items())
             raise DataError("the file has too few pairs to train on", given=f"{path}: {counted}", do="give more lines")
         self.shortest = len(self.parts["train"][0][0])
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (*self.symbols, *MARKS)
 
     def batch(self, seed: int, step: int, count: int, length: int) -> Batch:
         usable = [pair for pair in self.parts["train"] if len(pair[0]) <= length]
@@ -68,9 +72,6 @@ class Jsonl(Sequences):
             )
         return self._pairs(found[:count])
 
-    def draw(self, lengths: Tensor, generator: torch.Generator, group: Tensor | None) -> tuple[Tensor, Tensor]:
-        raise NotImplementedError("pairs are read, not drawn")
-
     def chance(self, length: int) -> Chance:
         """From the targets of inputs of this length in training, or of all inputs where there are none."""
         train = self.parts["train"]
@@ -90,7 +91,8 @@ class Jsonl(Sequences):
         return length - self.within < len(pair[0]) <= length
 
     def _pairs(self, pairs: list[Pair]) -> Batch:
-        return self._laid(*(_padded([pair[side] for pair in pairs]) for side in (0, 1)))
+        x, answer = (_padded([pair[side] for pair in pairs]) for side in (0, 1))
+        return answered(x, answer, len(self.symbols))
 
 
 def read(path: Path) -> list[Pair]:

@@ -25,8 +25,8 @@ MARKS = ("<bos>", "<sep>", "<eos>", "<pad>")
 """Their tokens follow those of the symbols."""
 
 
-class Drawn(Task):
-    """A task whose sequences are drawn by length: those of training by seed and step, or out of so many."""
+class Spelled(Task):
+    """A task whose tokens have names."""
 
     symbols: tuple[str, ...]
     """How tokens are spelled: symbol s is token s."""
@@ -36,6 +36,34 @@ class Drawn(Task):
     """The longest content that the task can hold; None: any."""
     room: str | None = None
     """What to do about a length that it cannot hold."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """How every token of the vocabulary is spelled."""
+        return self.symbols
+
+    @property
+    def vocabulary(self) -> int:
+        return len(self.words)
+
+    def check_length(self, length: int) -> None:
+        if length < self.shortest or (self.longest is not None and length > self.longest):
+            most = "" if self.longest is None else f" to {self.longest}"
+            raise OptionError(
+                f"{type(self).__name__.lower()} cannot hold this length",
+                given=length,
+                allowed=f"{self.shortest}{most}{' or more' * (self.longest is None)}",
+                do=self.room,
+            )
+
+    def spell(self, tokens: Tensor) -> str:
+        """A row of tokens in words: `<bos> b a <sep> b a <eos>`."""
+        return " ".join(self.words[token] for token in tokens.tolist())
+
+
+class Drawn(Spelled):
+    """A task whose sequences are drawn by length: those of training by seed and step, or out of so many."""
+
     shorter: bool = True
     """Whether training has shorter contents too."""
     sequences: int | None = None
@@ -48,15 +76,6 @@ class Drawn(Task):
 
         group: `[b]`, the group of each row, where the task has groups and this is no training.
         """
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """How every token of the vocabulary is spelled."""
-        return self.symbols
-
-    @property
-    def vocabulary(self) -> int:
-        return len(self.words)
 
     def batch(self, seed: int, step: int, count: int, length: int) -> Batch:
         self.check_length(length)
@@ -73,20 +92,6 @@ class Drawn(Task):
         lengths = torch.full((count if group is None else len(group),), length)
         drawn = self.rows(lengths, generator("examples", part, length), group)
         return Batch(drawn.inputs, drawn.targets, group=group)
-
-    def check_length(self, length: int) -> None:
-        if length < self.shortest or (self.longest is not None and length > self.longest):
-            most = "" if self.longest is None else f" to {self.longest}"
-            raise OptionError(
-                f"{type(self).__name__.lower()} cannot hold this length",
-                given=length,
-                allowed=f"{self.shortest}{most}{' or more' * (self.longest is None)}",
-                do=self.room,
-            )
-
-    def spell(self, tokens: Tensor) -> str:
-        """A row of tokens in words: `<bos> b a <sep> b a <eos>`."""
-        return " ".join(self.words[token] for token in tokens.tolist())
 
     def described(self, form: str) -> dict:
         """What the record says of a task whose sequences have this form."""
@@ -130,17 +135,18 @@ class Sequences(Drawn):
         return (*self.symbols, *MARKS)
 
     def rows(self, lengths: Tensor, generator: torch.Generator, group: Tensor | None) -> Batch:
-        return self._laid(*self.draw(lengths, generator, group))
+        return answered(*self.draw(lengths, generator, group), len(self.symbols))
 
     def describe(self) -> dict:
         return self.described("<bos> x <sep> answer <eos>, scored from the answer on")
 
-    def _laid(self, x: Tensor, answer: Tensor) -> Batch:
-        """The rows as a model reads them."""
-        bos, sep, eos, pad = range(len(self.symbols), len(self.words))
-        mark = torch.ones(len(x), 1, dtype=torch.int64)
-        whole = torch.cat([bos * mark, x, sep * mark, answer, eos * mark], dim=1)
-        return continued(whole, torch.arange(whole.shape[1]) >= 2 + x.shape[1], pad)
+
+def answered(x: Tensor, answer: Tensor, symbols: int) -> Batch:
+    """Rows `<bos> x <sep> answer <eos>`; the marks are the tokens after so many symbols."""
+    bos, sep, eos, pad = range(symbols, symbols + len(MARKS))
+    mark = torch.ones(len(x), 1, dtype=torch.int64)
+    whole = torch.cat([bos * mark, x, sep * mark, answer, eos * mark], dim=1)
+    return continued(whole, torch.arange(whole.shape[1]) >= 2 + x.shape[1], pad)
 
 
 def continued(whole: Tensor, scored: Tensor, pad: int) -> Batch:
