@@ -45,8 +45,8 @@ def waves(encoding: Encoding) -> tuple[Wave, ...] | None:
     return None
 
 
-class HeldPlaces(Encoding):
-    """What an encoding adds at the input, some columns as if no position were beyond `highest`."""
+class Held(Encoding):
+    """An encoding of which some columns are kept inside what training had."""
 
     def __init__(self, encoding: Encoding, columns: Tensor, highest: float):
         super().__init__()
@@ -59,6 +59,10 @@ class HeldPlaces(Encoding):
     @property
     def domain(self) -> Domain:
         return self.encoding.domain
+
+
+class HeldPlaces(Held):
+    """What an encoding adds at the input, some columns as if no position were beyond `highest`."""
 
     def absolute(self, pos: Positions) -> Tensor:
         held = replace(pos, coords=pos.coords.clamp(max=self.highest))
@@ -68,20 +72,8 @@ class HeldPlaces(Encoding):
         return x + self.absolute(pos).to(x.dtype)
 
 
-class HeldDistances(Encoding):
+class HeldDistances(Held):
     """Rotated logits, some columns of them as if no two tokens were farther apart than `highest`, on either side."""
-
-    def __init__(self, encoding: Encoding, columns: Tensor, highest: float):
-        super().__init__()
-        self.encoding, self.columns, self.highest = encoding, columns, highest
-
-    @property
-    def properties(self) -> Property:
-        return self.encoding.properties
-
-    @property
-    def domain(self) -> Domain:
-        return self.encoding.domain
 
     def score(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> Tensor:
         scale, held = self.encoding.scale(q.shape[-1]), self.columns.to(q.dtype)
