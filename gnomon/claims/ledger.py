@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gnomon.claims import records
+from gnomon.claims import experiments, records
 from gnomon.claims.claim import Claim, Numbers, Verdict
 from gnomon.claims.history import Order, Past, order, past
 from gnomon.claims.provenance import doubts
@@ -121,6 +121,7 @@ def entry(claim: Claim, folder: Path | None = None) -> Entry:
         precedes = _precedes(rule, record_past, path.parent)
         warnings += _of_record(claim, rule, record, record_past, precedes)
         warnings += doubts(claim, record, path, record_past)
+        warnings += experiments.doubts(record.numbers)
         try:
             then = _judged(claim, record)
         except SENSELESS as error:

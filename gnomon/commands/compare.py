@@ -17,6 +17,7 @@ from gnomon.commands.report import check, write
 from gnomon.commands.stdout import say
 
 if TYPE_CHECKING:
+    from gnomon.lab.load import Plan
     from gnomon.report.summary import Series, Summary
 
 FACTORS = (2, 4, 8)
@@ -30,12 +31,12 @@ class Compare:
     """Train a model per encoding, measure past its length, report.
 
     PLAN is `quick` (ten encodings, one seed, minutes), `standard` (three
-    seeds, deeper and longer, hours), `answers` (six tasks in place of text,
-    many hours), or a Python file that sets EXPERIMENTS = [...]. The options
-    from --encodings to --precision replace what it says; what is not given
-    stays as it is there. Runs that are in the store already are not trained
-    again, and an interrupted command goes on where it stopped. The exit code
-    is 1 if some run failed or diverged.
+    seeds, deeper and longer, hours), or a Python file such as those of
+    experiments/, which sets EXPERIMENTS or FORMS. The options from
+    --encodings to --tune replace what it says; what is not given stays as
+    it is there. Runs that are in the store already are not trained again,
+    and an interrupted command goes on where it stopped. The exit code is 1
+    if some run failed or diverged.
 
     Examples:
       gnomon compare
@@ -45,7 +46,8 @@ class Compare:
       gnomon compare --task copy --encodings rope alibi
       gnomon compare --task addition order=reversed hints=40 --length 10
       gnomon compare --task jsonl path=pairs.jsonl --length 60
-      gnomon compare my_experiments.py --store my_runs --out mine.html
+      gnomon compare experiments/text.py --form standard --store text
+      gnomon compare --task copy --tune 3e-4 1e-3 3e-3 --seeds 0 1 2
     """
 
     plan: Annotated[str, tyro.conf.Positional, arg(metavar="[PLAN]", help_behavior_hint="(default: quick)")] = "quick"
@@ -68,6 +70,10 @@ class Compare:
     """Seeds; every encoding is trained with each."""
     precision: Annotated[str | None, arg(metavar="{fp32,bf16}", help_behavior_hint="")] = None
     """Precision of the arithmetic in training."""
+    tune: Annotated[tuple[float, ...], arg(metavar="RATE ...", help_behavior_hint="")] = ()
+    """Learning rates: each encoding gets its best on held-in data."""
+    form: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: quick)")] = None
+    """Which of the FORMS of a file: quick, standard."""
     cpu: Flag = False
     """Leave GPUs alone."""
     workers: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: one a core or GPU)")] = None
@@ -90,14 +96,14 @@ class Compare:
         from gnomon.lab.store import Store
 
         check(self.out)
-        experiments = self._experiments()
+        plan = self._plan()
         store = Store(self.store, create=True)
         first = int(os.environ.get("RANK", "0")) == 0  # of the processes of `accelerate launch`
-        records = engine.run(
-            experiments,
+        records = engine.run_plan(
+            plan,
             store,
             self.workers,
-            listener(sys.stderr, quiet=self.quiet or not first, as_json=self.json),
+            lambda: listener(sys.stderr, quiet=self.quiet or not first, as_json=self.json),
             self.retry,
             command=self.command,
             cpu=self.cpu,
@@ -118,13 +124,15 @@ class Compare:
                 words += [] if value is True else map(str, value) if isinstance(value, tuple) else [str(value)]
         return shlex.join(words)
 
-    def _experiments(self) -> list:
-        from gnomon.lab.load import load
+    def _plan(self) -> "Plan":
+        from gnomon.lab.load import Plan, load
         from gnomon.lab.presets import adjusted, problem
+        from gnomon.lab.tuning import Tuning
         from gnomon.user_code import own
 
+        plan = load(self.plan, self.form)
         experiments = adjusted(
-            load(self.plan),
+            plan.experiments,
             text=self.text,
             task=problem(self.task) if self.task else None,
             encodings=self.encodings,
@@ -134,9 +142,9 @@ class Compare:
             length=self.length,
             lengths=self.lengths,
         )
-        if self.precision is None:
-            return experiments
-        return [replace(e, training=replace(e.training, precision=self.precision)) for e in experiments]
+        if self.precision is not None:
+            experiments = [replace(e, training=replace(e.training, precision=self.precision)) for e in experiments]
+        return Plan(experiments, Tuning(self.tune) if self.tune else plan.tuning)
 
     def _tell(self, records: Sequence[dict[str, Any]], report: str) -> None:
         if self.json:
@@ -183,8 +191,10 @@ def _show(summary: "Summary", out: Screen) -> None:
 
 def _caption(summary: "Summary") -> str:
     from gnomon.report.tables_answers import small
-    from gnomon.report.yardstick import TEXT
+    from gnomon.report.yardstick import MASKED, TEXT
 
+    if summary.yardstick is MASKED:
+        return "nats per hidden token; in range: at the training length"
     if summary.yardstick is TEXT:
         return f"nats per {summary.unit}, on the same targets; in range: at the training length"
     chances = {

@@ -8,11 +8,11 @@ if TYPE_CHECKING:
 
 
 def portraits(store: "Store", records: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Label of a series -> the portrait of its encoding, of its first finished seed and first layer."""
+    """Hash of the first finished seed of a series -> the portrait of its encoding, of the first layer."""
     from gnomon.report.summary import summarise
 
-    drawn = {series.label: _drawn(store, series.runs[0]) for series in summarise(records).done}
-    return {label: portrait for label, portrait in drawn.items() if portrait is not None}
+    drawn = {(run := series.runs[0])["hash"]: _drawn(store, run) for series in summarise(records).done}
+    return {hash: portrait for hash, portrait in drawn.items() if portrait is not None}
 
 
 def _drawn(store: "Store", record: dict[str, Any]) -> dict[str, Any] | None:
@@ -30,7 +30,9 @@ def _drawn(store: "Store", record: dict[str, Any]) -> dict[str, Any] | None:
         model = build.restore(experiment, build.read_by(experiment), weights)
     except (DataError, OptionError):  # what the run was made of is gone or has changed, or it is of an older gnomon
         return None
-    encoding = next(module for module in model.modules() if isinstance(module, Encoding))
+    encoding = next((module for module in model.modules() if isinstance(module, Encoding)), None)
+    if encoding is None:
+        return None
     sizes = experiment.model
     shape = Shape(sizes.width, sizes.heads, sizes.width // sizes.heads, sizes.depth)
     return portrait(encoding, shape, experiment.longest)

@@ -12,6 +12,7 @@ from gnomon.commands.portraits import portraits
 from gnomon.commands.stdout import say
 
 if TYPE_CHECKING:
+    from gnomon.lab.exported import Exported
     from gnomon.lab.store import Store
 
 
@@ -38,9 +39,9 @@ class Report:
 
     def run(self) -> int:
         from gnomon import report
-        from gnomon.lab.store import Store
+        from gnomon.lab.exported import opened
 
-        store = Store(self.store)
+        store = opened(self.store)
         records = store.records()
         written = {"report": str(write(store, records, self.out))}
         if self.figure is not None:
@@ -67,7 +68,9 @@ def check(out: str | None) -> None:
         raise OptionError("the report cannot be written there", given=out, do="name a file in a folder of your own")
 
 
-def write(store: "Store", records: list[dict[str, Any]], out: str | None, command: str | None = None) -> Path:
+def write(
+    store: "Store | Exported", records: list[dict[str, Any]], out: str | None, command: str | None = None
+) -> Path:
     """Write the report of these records, by default into their store; the path of the file."""
     from gnomon import report
 
@@ -78,5 +81,6 @@ def write(store: "Store", records: list[dict[str, Any]], out: str | None, comman
         positions={hash: store.positions(hash) for hash in hashes},
         curves={hash: store.curve(hash) for hash in hashes},
         portraits=portraits(store, records),
+        trials=store.trials().records(),
         command=command,
     )

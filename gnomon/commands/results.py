@@ -28,7 +28,8 @@ class Results:
     failed and why; its numbers are rounded, those of --csv and --json are not.
     --verify reads every file of every run, and says what is damaged and what
     processes that were killed have left; the exit code is 1 if something is
-    damaged.
+    damaged. --export writes all numbers without the weights into a folder
+    that results, report and claims read like a store.
 
     Examples:
       gnomon results
@@ -37,6 +38,7 @@ class Results:
       gnomon results --sql "select label, loss from runs order by loss" --json
       gnomon results --sql "describe lengths"
       gnomon results --verify
+      gnomon results text --export results/text
     """
 
     store: StorePath = "runs"
@@ -47,19 +49,26 @@ class Results:
     """Print comma-separated values."""
     verify: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
     """Say what is damaged, instead."""
+    export: Annotated[str | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None
+    """Write the numbers there, instead."""
     json: Json = False
 
     def run(self) -> int:
         from gnomon.errors import OptionError
+        from gnomon.lab.exported import opened
         from gnomon.lab.store import Store
 
         if self.csv and self.json:
             raise OptionError("results are printed in one form", given="--csv and --json", do="choose one")
         if self.verify and (self.csv or self.sql is not None):
             raise OptionError("--verify prints what is damaged", given="--csv or --sql too", do="choose one")
-        store = Store(self.store)
+        if self.export is not None and (self.csv or self.verify or self.sql is not None):
+            raise OptionError("--export writes all numbers", given="--csv, --sql or --verify too", do="choose one")
         if self.verify:
-            return self._verify(store)
+            return self._verify(Store(self.store))
+        if self.export is not None:
+            return self._export(Store(self.store))
+        store = opened(self.store)
         found = store.sql(self.sql) if self.sql is not None else store.table()
         if self.json:
             print_json(found.dicts())
@@ -69,6 +78,16 @@ class Results:
             _show(found)
         else:
             _show_runs(found)
+        return 0
+
+    def _export(self, store: "Store") -> int:
+        from gnomon.lab.exported import export
+
+        written = [str(file) for file in export(store, self.export)]
+        if self.json:
+            print_json({"files": written})
+        else:
+            say("\n".join(written))
         return 0
 
     def _verify(self, store: "Store") -> int:

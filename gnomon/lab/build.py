@@ -1,17 +1,20 @@
 """From an experiment to its model, and back from stored weights."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_model
+from torch import nn
 
 from gnomon import user_code
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import create
 from gnomon.errors import DataError, OptionError, UserError
+from gnomon.lab import convolution, tasks
 from gnomon.lab import corpus as data
-from gnomon.lab import tasks
+from gnomon.lab.convolution import Convolution
 from gnomon.lab.corpus import Corpus
 from gnomon.lab.experiment import Experiment, Problem, Text
 from gnomon.lab.places import laid
@@ -36,7 +39,7 @@ def encoding(experiment: Experiment, causal: bool = True) -> Encoding:
     return create(experiment.encoding, shape, **experiment.options)
 
 
-def model(experiment: Experiment, task: Trained | type[Trained]) -> Transformer:
+def model(experiment: Experiment, task: Trained | type[Trained]) -> Transformer | Convolution:
     """The untrained model: its initial weights are a function of the seed. Of the task it takes what tokens are.
 
     OptionError where the task is of another kind than the experiment's.
@@ -46,6 +49,8 @@ def model(experiment: Experiment, task: Trained | type[Trained]) -> Transformer:
         raise OptionError("this is not the task of the experiment", given=type(task).__name__)
     torch.manual_seed(seed_of("weights", experiment.seed))
     sizes = experiment.model
+    if sizes.kind == "convolution":
+        return convolution.model(experiment, task)
     common = dict(
         kv_heads=sizes.kv_heads,
         feed_forward=sizes.feed_forward,
@@ -112,11 +117,25 @@ def check(experiment: Experiment, *, cpu: bool) -> None:
                 given=f"{experiment.label}, which remembers {made.memory} tokens, randomised",
                 do="train without a memory (mem_len=0), or without randomised",
             )
-        with user_code.guarded(type(made.encodings[0])):
+        for options in experiment.measure.variants:
+            check_same(model(probe.under(options), made_task), made, options)
+        with user_code.guarded(type(next(iter(made.encodings), made))):
             if isinstance(experiment.task, Text):
                 made(torch.zeros(1, experiment.training.length, dtype=torch.int64))
             else:
                 _check_task(made, made_task, experiment)
+
+
+def check_same(made: nn.Module, trained: nn.Module, options: Mapping[str, object]) -> None:
+    """OptionError unless a model with other options of its encoding has the parameters of the trained one."""
+    have, known = ({name: tuple(t.shape) for name, t in each.state_dict().items()} for each in (made, trained))
+    if have != known:
+        differ = sorted(name for name in {**have, **known} if have.get(name) != known.get(name))
+        raise OptionError(
+            "a variant is another way to use the trained weights, so it has the same parameters",
+            given=f"{dict(options)}, which changes {', '.join(differ[:3])}",
+            do="train it as an encoding of its own",
+        )
 
 
 def _check_task(model: Transformer, task: Task, experiment: Experiment) -> None:
@@ -165,7 +184,7 @@ def _check_batch(batch: Batch, task: Task) -> None:
         raise UserError(f"{where}a batch of {type(task).__name__} is not what the protocol says", given="; ".join(told))
 
 
-def parameters(model: Transformer) -> dict[str, int]:
+def parameters(model: nn.Module) -> dict[str, int]:
     """Trained numbers: of the whole model, and of the encoding in all layers together."""
     return {
         "total": sum(p.numel() for p in model.parameters()),
@@ -173,7 +192,7 @@ def parameters(model: Transformer) -> dict[str, int]:
     }
 
 
-def encoding_parameters(model: Transformer) -> list[torch.nn.Parameter]:
+def encoding_parameters(model: nn.Module) -> list[nn.Parameter]:
     """Parameters that belong to an encoding, each once, also where layers share it."""
     found = {id(p): p for module in model.modules() if isinstance(module, Encoding) for p in module.parameters()}
     return list(found.values())

@@ -4,17 +4,12 @@ It reads the same tokens at the same places: on a line in their order, on a grid
 of one place holds at all of them, and the largest answer anywhere counts, so no position can be over-fitted.
 """
 
-from typing import NamedTuple
-
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 
 from gnomon.errors import OptionError
-from gnomon.lab import answers, build
-from gnomon.lab.experiment import Experiment, Problem
-from gnomon.lab.seeds import seed_of
-from gnomon.lab.train import train
+from gnomon.lab.experiment import Experiment
+from gnomon.lab.task import Task
 from gnomon.past import NoCache, Past
 from gnomon.positions import Positions
 
@@ -70,28 +65,13 @@ class Convolution(nn.Module):
         return grid[:, :-1], grid[:, -1:]
 
 
-class Reference(NamedTuple):
-    """lengths: a row a length, as a record has them. parameters: trained numbers. loss: the last one of training."""
+def model(experiment: Experiment, task: Task) -> Convolution:
+    """The untrained net for what a task's tokens are; of the model of the experiment its width and depth count.
 
-    lengths: list[dict]
-    parameters: int
-    loss: float
-
-
-def reference(experiment: Experiment, *, cpu: bool = True) -> Reference:
-    """Train a convolutional net in place of the Transformer, and measure it alike.
-
-    Of the experiment it takes the task, the training (the same batches in the same order), what is measured, the seed,
-    and of the model its width and depth; the encoding plays no part. OptionError where tokens are no vectors.
+    OptionError where tokens are no vectors, or lie on no line and no grid.
     """
-    task = build.task_of(experiment)
-    if not isinstance(experiment.task, Problem) or task.features is None:
+    if getattr(task, "features", None) is None:
         raise OptionError("a convolution reads vectors", given=experiment.title, allowed="images, series, ecg")
     probe = task.batch(experiment.seed, 0, 2, experiment.training.length)
     axes = 1 if probe.pos is None else probe.pos.axes
-    torch.manual_seed(seed_of("weights", experiment.seed))
-    model = Convolution(task.features, task.vocabulary, experiment.model.width, experiment.model.depth, axes)
-    accelerator = Accelerator(cpu=cpu)
-    _, history = train(model, task, experiment, accelerator)
-    found = answers.evaluate(model, task, experiment, accelerator.device)
-    return Reference(found.lengths, sum(p.numel() for p in model.parameters()), history.losses[-1])
+    return Convolution(task.features, task.vocabulary, experiment.model.width, experiment.model.depth, axes)

@@ -16,6 +16,7 @@ from gnomon.lab.corpus import pin
 from gnomon.lab.events import Event, Progress, Quiet
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.interrupt import Interrupted, flagged
+from gnomon.lab.load import Plan
 from gnomon.lab.machine import cores
 from gnomon.lab.pool import Pool
 from gnomon.lab.store import Store
@@ -92,6 +93,26 @@ def run(
     finally:
         progress.end()
     return [store.record(e.hash) for e in pinned]
+
+
+def run_plan(
+    plan: Plan,
+    store: Store,
+    workers: int | None = None,
+    progress: Callable[[], Progress | None] = lambda: None,
+    retry: bool = False,
+    **settings: Any,
+) -> list[dict[str, Any]]:
+    """The records of a plan's experiments; where it is tuned, the trials are made first, in the store of trials.
+
+    progress: makes the listener of the trials, and that of the runs. The others are those of `run`.
+    """
+    experiments = plan.experiments
+    if plan.tuning is not None:
+        trials = plan.tuning.trials(experiments)
+        tried = run(trials, store.trials(), workers, progress(), retry, **settings)
+        experiments = plan.tuning.tuned(pin(experiments), {record["hash"]: record for record in tried})
+    return run(experiments, store, workers, progress(), retry, **settings)
 
 
 def _most_threads() -> int:

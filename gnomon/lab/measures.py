@@ -85,19 +85,25 @@ def has_answers(record: Mapping[str, Any]) -> bool:
     return record["experiment"]["task"].get("kind") == "problem"
 
 
+def judged_by_loss(record: Mapping[str, Any]) -> bool:
+    """Whether a record is of a task with answers of which few are right as a whole, as masked text has them."""
+    return has_answers(record) and (record.get("data") or {}).get("learned", LEARNED) is None
+
+
 def learned(record: Mapping[str, Any], tolerance: float = TOLERANCE) -> bool | None:
     """Whether a run knows, at the training length, what it was trained for. One that does not has no reach.
 
-    On text: whether the paired loss is more than `tolerance` below that of byte frequencies; a run of which that is
-    not so could forget all it knows and still count as holding. On a task with answers: whether at least LEARNED of
-    them are right. None where that is not known.
+    On text, and on tasks that are judged by their loss: whether that is more than `tolerance` below that of byte
+    frequencies; a run of which that is not so could forget all it knows and still count as holding. On other tasks with
+    answers: whether at least as many of them are right as the task asks for, LEARNED where it does not say. None where
+    that is not known.
     """
     here = [row for row in record["lengths"] if row["length"] == record["experiment"]["training"]["length"]]
-    if has_answers(record):
+    if has_answers(record) and not judged_by_loss(record):
         exact = here[0].get("exact") if here else None
-        return None if exact is None else exact >= LEARNED
+        return None if exact is None else exact >= (record.get("data") or {}).get("learned", LEARNED)
     baseline = unigram_loss(record)
-    loss = here[0].get("paired_loss") if here else None
+    loss = here[0].get("loss" if has_answers(record) else "paired_loss") if here else None
     return None if baseline is None or loss is None else loss < baseline - tolerance
 
 
@@ -147,13 +153,17 @@ def paired(losses: np.ndarray, reference: np.ndarray) -> Mean:
     return mean(np.asarray(losses, dtype=np.float64) - np.asarray(reference, dtype=np.float64))
 
 
-def reach(lengths: Sequence[Mapping[str, Any]], training_length: int, tolerance: float = TOLERANCE) -> Reach:
+def reach(
+    lengths: Sequence[Mapping[str, Any]], training_length: int, tolerance: float = TOLERANCE, by_loss: bool = False
+) -> Reach:
     """How far a model holds: the largest measured length L such that the paired loss of every measured length from
     the training length to L is at most `tolerance` nats above that at the training length.
 
     On a task with answers: the largest up to which at least HOLDS of the answers are right, at every measured length
-    from the training length on. `lengths` are those of a record. One that was refused, or has no finite loss, ends the
-    reach. Without a measurement at the training length there is no reach: OptionError.
+    from the training length on; `by_loss`: up to which the loss is at most `tolerance` above that there.
+
+    `lengths` are those of a record. One that was refused, or has no finite loss, ends the reach. Without a measurement
+    at the training length there is no reach: OptionError.
     """
     past = sorted((entry for entry in lengths if entry["length"] >= training_length), key=lambda entry: entry["length"])
     if not past or past[0]["length"] != training_length or past[0]["status"] != "measured":
@@ -162,15 +172,17 @@ def reach(lengths: Sequence[Mapping[str, Any]], training_length: int, tolerance:
             given=", ".join(f"{e['length']} {e['status']}" for e in lengths) or "no lengths",
             allowed=f"a measurement at {training_length}",
         )
-    holds = training_length
+    holds, start = training_length, past[0]["loss"] if by_loss else None
     for entry in past:
-        if entry["status"] != "measured" or not _holds(entry, tolerance):
+        if entry["status"] != "measured" or not _holds(entry, tolerance, start):
             return Reach(holds, censored=False)
         holds = entry["length"]
     return Reach(holds, censored=True)
 
 
-def _holds(entry: Mapping[str, Any], tolerance: float) -> bool:
+def _holds(entry: Mapping[str, Any], tolerance: float, start: float | None) -> bool:
+    if start is not None:
+        return entry["loss"] <= start + tolerance
     return entry["exact"] >= HOLDS if "exact" in entry else entry["paired_excess"] <= tolerance
 
 

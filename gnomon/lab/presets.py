@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gnomon.errors import OptionError
-from gnomon.lab.experiment import OF_ANSWERS, OF_TEXT, Experiment, Measure, Model, Problem, Text, Training
+from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Text, Training
+from gnomon.lab.parts import OF_ANSWERS, OF_TEXT
 
 COMPARED = ("deberta", "shaw", "transformer_xl", "seqpe", "t5", "rope", "alibi", "sinusoidal", "learned", "none")
 """The encodings of the documents, the dearest first, so that several workers end together."""
@@ -27,39 +28,13 @@ def standard() -> list[Experiment]:
     )
 
 
-def answers() -> list[Experiment]:
-    """Ten encodings, three seeds, on six tasks with answers, measured at up to 2.5 times the training length."""
-    return [
-        experiment
-        for task, length in ASKED
-        for experiment in sweep(
-            COMPARED,
-            seeds=(0, 1, 2),
-            task=task,
-            model=Model(width=128, depth=3),
-            training=replace(ANSWERED, length=length),
-            measure=Measure(lengths=tuple(round(factor * length) for factor in (0.5, 1, 1.1, 1.25, 1.5, 2, 2.5))),
-        )
-    ]
-
-
-ASKED = (
-    (Problem("copy"), 20),
-    (Problem("reverse"), 20),
-    (Problem("sort"), 20),
-    (Problem("count"), 20),
-    (Problem("recall"), 20),
-    (Problem("addition", {"order": "reversed"}), 6),
-)
-"""The tasks of `answers`, and the longest content that is trained on."""
-
 ANSWERED = Training(steps=2000, batch=64, length=20, learning_rate=1e-3)
 """How a task with answers is trained in place of text, unless it is said otherwise."""
 
 BEYOND = (0.5, 1, 1.25, 1.5, 2, 3)
 """At which multiples of the training length it is measured then."""
 
-PRESETS: dict[str, Callable[[], list[Experiment]]] = {"quick": quick, "standard": standard, "answers": answers}
+PRESETS: dict[str, Callable[[], list[Experiment]]] = {"quick": quick, "standard": standard}
 
 
 def sweep(

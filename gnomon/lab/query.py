@@ -13,7 +13,8 @@ import pyarrow
 
 from gnomon.errors import OptionError, StoreError, UserError
 from gnomon.lab.columns import CURVE, GROUPS, LENGTHS, POSITIONS, RUNS, schema
-from gnomon.lab.measures import has_answers, learned, reach, unigram_loss
+from gnomon.lab.exported import Exported
+from gnomon.lab.measures import has_answers, judged_by_loss, learned, reach, unigram_loss
 from gnomon.lab.naming import task_label
 from gnomon.lab.store import Store
 
@@ -47,7 +48,7 @@ class Table:
         return out.getvalue()
 
 
-def summary(store: Store) -> Table:
+def summary(store: Store | Exported) -> Table:
     """A row a run: loss or right answers in range, reach, and what it cost. The label names a task other than text.
 
     Where a task with answers was not learned, the reason says how many were right.
@@ -64,7 +65,7 @@ def summary(store: Store) -> Table:
     )
 
 
-def ask(store: Store, query: str) -> Table:
+def ask(store: Store | Exported, query: str) -> Table:
     """The answer to one SQL query over the views runs, lengths, positions, curves and groups of a store.
 
     The query reads the store and nothing else of the machine. A mistake in it is a UserError with DuckDB's message.
@@ -107,7 +108,7 @@ def _indented(message: str) -> str:
     return message.replace("\n\n", "\n").replace("\n", "\n           ")
 
 
-def connect(store: Store) -> duckdb.DuckDBPyConnection:
+def connect(store: Store | Exported) -> duckdb.DuckDBPyConnection:
     """DuckDB in memory with the five views, shut off from all files but the Parquet files of the store."""
     records = store.records()
     connection = duckdb.connect()
@@ -121,9 +122,10 @@ def connect(store: Store) -> duckdb.DuckDBPyConnection:
         connection.unregister(f"_{name}")
     readable = []
     for view, file, columns in (("positions", "positions.parquet", POSITIONS), ("curves", "curve.parquet", CURVE)):
-        files = [path for record in records if (path := store.folder(record["hash"]).resolve() / file).is_file()]
+        files = store.tables(file)
         try:
-            connection.execute(f"create view {view} as {_source(files, columns)}")
+            together = isinstance(store, Exported)
+            connection.execute(f"create view {view} as {_source(files, columns, together)}")
         except duckdb.Error as error:
             do = "remove the folder of that run and run the same command again"
             raise StoreError("a file of the store is damaged", given=_indented(str(error)), do=do) from error
@@ -134,13 +136,14 @@ def connect(store: Store) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _source(files: list[Path], columns: Mapping[str, str]) -> str:
-    """The query behind a view over the same Parquet file of every run, with the run it belongs to."""
+def _source(files: list[Path], columns: Mapping[str, str], together: bool) -> str:
+    """The query behind a view over the Parquet file of every run, or of all `together`, with the run it belongs to."""
     if not files:
         empty = ", ".join(f"null::{kind} as {name}" for name, kind in columns.items())
         return f"select null::varchar as hash, null::varchar as label, null::bigint as seed, {empty} where false"
+    hash = "" if together else ", parse_path(filename)[-2] as hash"
     return f"""select hash, label, seed, {", ".join(columns)}
-        from (select *, parse_path(filename)[-2] as hash from read_parquet([{_listed(files)}], filename = true))
+        from (select *{hash} from read_parquet([{_listed(files)}], filename = true))
         join (select hash, label, seed from runs) using (hash)"""
 
 
@@ -154,7 +157,7 @@ def run_row(record: Mapping[str, Any]) -> dict[str, Any]:
     training_length = experiment["training"]["length"]
     at = next((e for e in record["lengths"] if e["length"] == training_length), {})
     try:
-        holds = reach(record["lengths"], training_length)
+        holds = reach(record["lengths"], training_length, by_loss=judged_by_loss(record))
     except OptionError:
         holds = None
     knows = learned(record)

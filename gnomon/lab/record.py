@@ -78,8 +78,10 @@ class Draft:
             "train_seconds": math.fsum(history.seconds),
         }
 
-    def measured(self, found: Measured, seconds: float) -> None:
+    def measured(self, found: Measured, asked: Mapping[str, Any], seconds: float) -> None:
+        """Put into the record what was measured; of what else was `asked`, that of which there is something."""
         self.record["lengths"] = found.lengths
+        self.record |= {name: told for name, told in asked.items() if told}
         self.record["cost"]["measure_seconds"] = seconds
         self.files["positions.parquet"] = _table(found.positions, POSITIONS)
 

@@ -16,13 +16,14 @@ from safetensors.torch import save_model
 
 from gnomon import user_code
 from gnomon.errors import StoreError, UserError
-from gnomon.lab import answers, build, environment, evaluate
+from gnomon.lab import build, environment, further
 from gnomon.lab.checkpoint import History
 from gnomon.lab.events import Event
-from gnomon.lab.experiment import Experiment, Text
+from gnomon.lab.experiment import Experiment
 from gnomon.lab.machine import peak_memory
 from gnomon.lab.record import Draft
 from gnomon.lab.store import Store
+from gnomon.lab.tasks.text import TextTask
 from gnomon.lab.train import Stopped, Watch, train
 
 Outcome = Literal["written", "present", "busy", "stopped"]
@@ -102,6 +103,8 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     draft.record["environment"] = environment.describe(accelerator)
     task = build.task_of(experiment)
     draft.record["data"] = task.describe()
+    if not isinstance(task, TextTask):
+        draft.record["data"] |= {"learned": task.learned(training.length)}
     model = build.model(experiment, task)
     draft.record["parameters"] = build.parameters(model)
     if settings.trackers:
@@ -140,10 +143,13 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
         )
 
     # Without what joins the processes, which have left, but in the precision of training.
-    measure = evaluate.evaluate if isinstance(experiment.task, Text) else answers.evaluate
-    found = measure(accelerator.unwrap_model(model), task, experiment, accelerator.device, measuring)
-    draft.measured(found, time.perf_counter() - begun)
+    found = further.measured(accelerator.unwrap_model(model), task, experiment, accelerator.device, measuring)
     plain = accelerator.unwrap_model(model, keep_fp32_wrapper=False)
+    asked = {
+        "variants": further.variants(plain, task, experiment, accelerator.device, accelerator.autocast, measuring),
+        "probes": further.probed(plain, task, experiment),
+    }
+    draft.measured(found, asked, time.perf_counter() - begun)
     draft.files["weights.safetensors"] = lambda file: save_model(plain, str(file), {"experiment": experiment.hash})
     draft.record["status"] = "finished"
     _finish(draft, store, accelerator)

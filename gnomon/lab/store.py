@@ -8,6 +8,7 @@ runs/
     positions.parquet         length, position, loss, se, windows, first, last
     weights.safetensors
   .work/                      runs that are not finished: claims, checkpoints, logs
+  tuning/                     a store of its own: the trials that learning rates were chosen by
 """
 
 import json
@@ -29,6 +30,8 @@ from gnomon.lab.files import replace_file, sync, writing
 
 FORMAT = 1
 MARKER = "gnomon-store.json"
+TRIALS = "tuning"
+"""The folder of a store that is the store of its trials: they are no results."""
 HASH = re.compile(r"[0-9a-f]{16}")
 
 
@@ -44,17 +47,20 @@ class Store:
 
     StoreError when the folder is not a store of ours, belongs to a newer gnomon, or does not exist; with `create`
     a new or empty folder will become a store, with its first run: what is refused before that leaves nothing.
+    `within`: the store that this one lies in, which is made first.
     """
 
-    def __init__(self, path: str | Path, *, create: bool = False):
+    def __init__(self, path: str | Path, *, create: bool = False, within: "Store | None" = None):
         self.path = Path(path)
         self.work = self.path / ".work"
-        self.create = create
+        self.create, self.within = create, within
         if not (create and self._is_fresh()):
             self._check()
 
     def make(self) -> None:
         """The folder, if it is to be made, and the one for work in it."""
+        if self.within is not None:
+            self.within.make()
         with writing(self.path):
             if self.create and self._is_fresh():
                 self.path.mkdir(parents=True, exist_ok=True)
@@ -89,6 +95,10 @@ class Store:
                 do="upgrade gnomon, or choose another folder",
             )
 
+    def trials(self) -> "Store":
+        """The store of the trials by which the learning rates of these runs were found; it may not be there yet."""
+        return Store(self.path / TRIALS, create=True, within=self)
+
     def folder(self, hash: str) -> Path:
         return self.path / hash
 
@@ -114,23 +124,7 @@ class Store:
         if not self.folder(hash).is_dir():
             return None
         file = self.folder(hash) / "record.json"
-        record = _json(file)
-        form = record.get("format")
-        if isinstance(form, int) and form > FORMAT:
-            raise StoreError("a newer gnomon wrote this record", given=f"{file}, format {form}", do="upgrade gnomon")
-        try:
-            sound = form == FORMAT and record["hash"] == hash == hash_of(record["experiment"])
-        except (KeyError, TypeError, ValueError, AttributeError):
-            sound = False
-        if not sound:
-            raise _damaged(file, "it does not describe the run it is named after")
-        wrong = _lacks(record, WRITTEN)
-        for part, kinds in WITHIN.items() if not wrong else ():
-            rows = record[part] if isinstance(record[part], list) else [record[part]]
-            wrong += [f"{name} in {part}" for row in rows for name in _lacks(row, kinds)]
-        if wrong:
-            raise _damaged(file, f"it lacks {', '.join(wrong)}")
-        return record
+        return check_record(_json(file), hash, str(file), f"remove {file.parent} and run the same command again")
 
     def records(self) -> list[dict[str, Any]]:
         """All records, by label, seed and hash."""
@@ -197,6 +191,10 @@ class Store:
             os.rename(temporary, final)
         sync(self.path)
 
+    def tables(self, name: str) -> list[Path]:
+        """The Parquet files of that name, each in the folder of its run."""
+        return [file for hash in self.hashes() if (file := self.folder(hash).resolve() / name).is_file()]
+
     def positions(self, hash: str) -> list[dict[str, Any]]:
         """Loss by position of one run, a row a length and bin; empty for a run that did not finish."""
         return _rows(self.folder(hash) / "positions.parquet")
@@ -216,6 +214,27 @@ class Store:
         from gnomon.lab.query import ask
 
         return ask(self, query)
+
+
+def check_record(record: Any, hash: str, where: str, do: str) -> dict[str, Any]:
+    """A record that is read from `where`, of the run `hash`. StoreError where it is none, or of a newer gnomon."""
+    record = record if isinstance(record, dict) else {}
+    form = record.get("format")
+    if isinstance(form, int) and form > FORMAT:
+        raise StoreError("a newer gnomon wrote this record", given=f"{where}, format {form}", do="upgrade gnomon")
+    try:
+        sound = form == FORMAT and record["hash"] == hash == hash_of(record["experiment"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        sound = False
+    wrong = [] if sound else ["does not describe the run it is named after"]
+    lacks = _lacks(record, WRITTEN) if sound else []
+    for part, kinds in WITHIN.items() if sound and not lacks else ():
+        rows = record[part] if isinstance(record[part], list) else [record[part]]
+        lacks += [f"{name} in {part}" for row in rows for name in _lacks(row, kinds)]
+    wrong += [f"lacks {', '.join(lacks)}"] if lacks else []
+    if wrong:
+        raise StoreError("a file of the store is damaged", given=f"{where}: it {wrong[0]}", do=do)
+    return record
 
 
 def _lacks(part: Any, kinds: Mapping[str, Any]) -> list[str]:

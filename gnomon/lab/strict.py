@@ -52,8 +52,15 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _value(value: Any, hint: Any, where: str) -> Any:
     if get_origin(hint) is Mapping and isinstance(value, Mapping):
-        return MappingProxyType({str(key): plain(value[key], f"{where}[{key!r}]") for key in sorted(value, key=str)})
-    return typed(value, hint, where)
+        return _table(value, where)
+    found = typed(value, hint, where)
+    if isinstance(found, tuple):
+        return tuple(_table(item, where) if isinstance(item, Mapping) else item for item in found)
+    return found
+
+
+def _table(value: Mapping, where: str) -> Mapping[str, Any]:
+    return MappingProxyType({str(key): plain(value[key], f"{where}[{key!r}]") for key in sorted(value, key=str)})
 
 
 def plain(value: Any, where: str) -> Any:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from torch import Tensor
 
 from gnomon.errors import OptionError
+from gnomon.lab.measures import LEARNED
 from gnomon.positions import Positions
 
 IGNORED = -100
@@ -101,6 +102,13 @@ class Task(ABC):
     @abstractmethod
     def chance(self, length: int) -> Chance:
         """What guessing gives at a length."""
+
+    def learned(self, length: int) -> float | None:
+        """Share of answers that are right at the training length, from which on the task counts as learned.
+
+        None: few answers are right as a whole, so it is judged by its loss, and `describe` says `unigram_loss` by part.
+        """
+        return LEARNED
 
     def check_length(self, length: int) -> None:
         """OptionError for a length that the task cannot hold; as it stands, every length from 1 on is held."""

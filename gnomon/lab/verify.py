@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,7 @@ import pyarrow
 from gnomon.errors import StoreError
 from gnomon.lab import consistency, sums
 from gnomon.lab.experiment import Experiment, hash_of
-from gnomon.lab.store import HASH, MARKER, Store
+from gnomon.lab.store import HASH, MARKER, TRIALS, Store
 
 FILES = {
     "finished": ("record.json", "curve.parquet", "positions.parquet", "weights.safetensors"),
@@ -48,7 +48,11 @@ def verify(store: Store) -> list[Fault]:
     faults = [*_beside(store)]
     for hash in store.hashes():
         faults += _run(store, hash)
-    return [*faults, *_work(store)]
+    faults += _work(store)
+    trials = store.path / TRIALS
+    if trials.is_dir():
+        faults += [replace(fault, where=f"{TRIALS}/{fault.where}") for fault in verify(Store(trials))]
+    return faults
 
 
 def _beside(store: Store) -> Iterator[Fault]:

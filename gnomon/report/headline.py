@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gnomon.lab.measures import TOLERANCE
-from gnomon.report import headline_answers
+from gnomon.report import headline_answers, headline_masked
 from gnomon.report.summary import COLLAPSE, Series, Summary
 from gnomon.report.wording import listing, nats, plural, rise
-from gnomon.report.yardstick import ANSWERS
+from gnomon.report.yardstick import ANSWERS, MASKED
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,11 @@ class Headline:
 
 def headline(summary: Summary) -> Headline:
     """The title sentence and the sentences under it, as plain text."""
-    answers = summary.yardstick is ANSWERS
     judged = [series for series in summary.ranked() if series.reach]
     longer = [series for series in judged if _asked_beyond(series)]
+    answers, masked = summary.yardstick is ANSWERS, summary.yardstick is MASKED
     fate, idle = (headline_answers.fate, headline_answers.unlearned) if answers else (_fate, _unlearned)
+    fate = headline_masked.fate if masked else fate
     findings = [Finding(fate(series), series) for series in longer if not series.holds or series.reach.spread]
     findings += [Finding(_unmeasured(series), series) for series in judged if longer and series not in longer]
     findings += [Finding(idle(series), series) for series in summary.done if series.unlearned]
@@ -45,11 +46,11 @@ def headline(summary: Summary) -> Headline:
     ]
     findings += [Finding(_lost(series), series) for series in summary.series if series.lost]
     if judged:
-        top = headline_answers.best(summary) if answers else _lowest(summary)
+        top = headline_answers.best(summary) if answers else "" if masked else _lowest(summary)
         findings += [Finding(text) for text in (top, _sampling(summary)) if text]
-    if not summary.done or not answers:
+    if not summary.done or not summary.yardstick.answers:
         return Headline(_title(summary, judged, longer), tuple(findings))
-    return Headline(headline_answers.title(summary), tuple(findings))
+    return Headline((headline_masked if masked else headline_answers).title(summary), tuple(findings))
 
 
 def _title(summary: Summary, judged: list[Series], longer: list[Series]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 from gnomon.lab.measures import HOLDS, LEARNED, TOLERANCE
-from gnomon.report import figures, frames, tables, tables_answers
+from gnomon.report import figures, frames, tables, tables_answers, tables_further
 from gnomon.report.document import framed
 from gnomon.report.frames import Stored
 from gnomon.report.headline import headline
@@ -15,7 +15,7 @@ from gnomon.report.portraits import Portrait, portrait
 from gnomon.report.still import put
 from gnomon.report.summary import COLLAPSE, Record, Series, Summary, by_task, summarise
 from gnomon.report.wording import listing, span
-from gnomon.report.yardstick import ANSWERS, TEXT
+from gnomon.report.yardstick import ANSWERS, MASKED, TEXT
 
 STILL_WIDTH = 900
 PORTRAIT_WIDTH = 290
@@ -29,12 +29,14 @@ def write(
     positions: Mapping[str, Stored] | None = None,
     curves: Mapping[str, Stored] | None = None,
     portraits: Mapping[str, Portrait] | None = None,
+    trials: Sequence[Record] = (),
     command: str | None = None,
 ) -> Path:
     """Write the report to the file `out` (folders are made; a file there is replaced whole) and return its path.
 
     records: as stored (record.json). positions, curves: tables by record hash, each a list of rows or a pyarrow table;
     those that are absent are left out. portraits: by label or record hash, see `gnomon.report.portraits.Portrait`.
+    trials: the records that learning rates were chosen by.
     command: how to reproduce; by default the commands that the records name.
     Raises DataError without records, StoreError on a record of another format or where the file cannot be written,
     OptionError when `out` is a folder.
@@ -48,6 +50,7 @@ def write(
     ]
     charts = {name: chart for part in parts for name, chart in part["charts"].items()}
     context = _context(parts, records, command)
+    context["tuned"] = tables_further.tuned(records, trials)
     widths = {name: PORTRAIT_WIDTH if "portrait" in name else STILL_WIDTH for name in charts}
     put(out, framed("report.html.j2", charts, widths, **context))
     return out
@@ -70,7 +73,7 @@ def _part(
         f"portrait-{series.order}{suffix}": portrait(shape, series.order, series.training, VARIABLES)
         for series, shape in drawn
     }
-    answers = summary.yardstick is ANSWERS
+    answers = summary.yardstick.answers
     return {
         "summary": summary,
         "suffix": suffix,
@@ -81,6 +84,7 @@ def _part(
         "results": (tables_answers if answers else tables).results(summary),
         "every_length": (tables_answers if answers else tables).every_length(summary),
         "by_group": tables_answers.by_group(summary) if answers else None,
+        "varied": tables_further.varied(summary),
         "by_position": tables.by_position(frames.position_rows(summary, positions)),
         "portraits": drawn,
         "gaps": frames.gaps(summary),
@@ -114,7 +118,8 @@ def _context(parts: list[dict], records: Sequence[Record], command: str | None) 
         "unigram": [loss for summary in texts for loss in tables.unigram(summary)],
         "collapse": COLLAPSE,
         "text": texts[0] if texts else None,
-        "answered": any(part["answers"] for part in parts),
+        "answered": any(summary.yardstick is ANSWERS for summary in summaries),
+        "hidden": any(summary.yardstick is MASKED for summary in summaries),
         "learned": LEARNED,
         "holds": HOLDS,
         "measure": texts[0].series[0].records[0]["experiment"].get("measure") or {} if texts else {},

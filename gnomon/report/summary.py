@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from gnomon.errors import DataError, StoreError
-from gnomon.lab.measures import HOLDS, TOLERANCE, Reach, has_answers, learned, reach, unigram_loss
+from gnomon.lab.measures import HOLDS, TOLERANCE, Reach, has_answers, judged_by_loss, learned, reach, unigram_loss
 from gnomon.lab.naming import task_label
 from gnomon.report.settings import Record, distinct, setting
-from gnomon.report.yardstick import ANSWERS, TEXT, Yardstick
+from gnomon.report.yardstick import Yardstick, of
 
 FINISHED = "finished"
 COLLAPSE = 1.0
@@ -93,7 +93,7 @@ class Series:
 
     @property
     def yardstick(self) -> Yardstick:
-        return ANSWERS if has_answers(self.records[0]) else TEXT
+        return of(self.records[0])
 
     @property
     def unigram_loss(self) -> float | None:
@@ -199,7 +199,7 @@ class Summary:
             if series.reach is None:
                 return (1 if series.runs else 2, 0, 0.0, series.order)
             last = series.stat(series.yardstick.main, series.measured()[-1]).median
-            return (0, -series.reach.length, -last if series.yardstick is ANSWERS else last, series.order)
+            return (0, -series.reach.length, -last if series.yardstick.rises else last, series.order)
 
         return sorted(self.series, key=key)
 
@@ -261,7 +261,7 @@ def _series(label: str, order: int, group: list[Record], tolerance: float) -> Se
     runs = tuple(sorted((r for r in group if r["status"] == FINISHED), key=_seed))
     lost = tuple(sorted((r for r in group if r["status"] != FINISHED), key=_seed))
     training = training_length(group[0])
-    main = (ANSWERS if has_answers(group[0]) else TEXT).main
+    main = of(group[0]).main
     judged = [run for run in runs if (row := entry(run, training)) and number(row.get(main)) is not None]
     unlearned = tuple(run for run in judged if learned(run, tolerance) is False)
     knowing = [run for run in judged if run not in unlearned]
@@ -274,7 +274,7 @@ def _seed(record: Record) -> int:
 
 def _reach(runs: Sequence[Record], unlearned: int, training: int, tolerance: float) -> Held | None:
     """The lower median of these runs and of `unlearned` more, which count as shorter than any; None if it is theirs."""
-    seeds = tuple(reach(run["lengths"], training, tolerance) for run in runs)
+    seeds = tuple(reach(run["lengths"], training, tolerance, judged_by_loss(run)) for run in runs)
     middle = (len(seeds) + unlearned - 1) // 2 - unlearned
     if middle < 0:
         return None
@@ -286,6 +286,8 @@ def _reach(runs: Sequence[Record], unlearned: int, training: int, tolerance: flo
 
 def _close(run: Record, training: int, found: Reach, tolerance: float) -> bool:
     """Whether a verdict at a length up to the first failing one lies within two standard errors of the limit."""
+    if judged_by_loss(run):
+        return False
     key, limit = ("exact", HOLDS) if has_answers(run) else ("paired_excess", tolerance)
     longer = sorted(row["length"] for row in run["lengths"] if row["length"] > training)
     failing = next((length for length in longer if length > found.length), found.length)

@@ -11,13 +11,13 @@ BEYOND = 4
 
 
 def results(summary: Summary) -> Table:
-    """One row a series: right answers at the training length and past it, reach and what it cost; the best first.
+    """One row a series: what it is judged by at the training length and past it, reach and cost; the best first.
 
     What has not learned its task comes last: how it does past training says nothing.
     """
-    lengths = beyond(summary)
-    columns = [("in range", "answers right"), ("in range", "tokens right")]
-    columns += [(f"at {length}", "answers right") for length in lengths]
+    lengths, main = beyond(summary), "answers right" if summary.yardstick.rises else "nats per token"
+    columns = [("in range", main), ("in range", "tokens right")]
+    columns += [(f"at {length}", main) for length in lengths]
     columns += [
         ("reach", "length"),
         ("parameters", "the encoding’s own"),
@@ -105,7 +105,7 @@ def _chance(stat: Stat | None) -> Cell:
 
 def _at(series: Series, length: int) -> Cell:
     gaps = series.gaps()
-    return Cell(gap_state(gaps[length])) if length in gaps else share_cell(series.stat("exact", length))
+    return Cell(gap_state(gaps[length])) if length in gaps else share_cell(series.stat(series.yardstick.main, length))
 
 
 def _groups(series: Series, length: int) -> Iterable[tuple[str, bool, list[dict]]]:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gnomon.lab.measures import HOLDS, TOLERANCE
+from gnomon.lab.measures import HOLDS, TOLERANCE, has_answers, judged_by_loss
 
 
 @dataclass(frozen=True)
 class Yardstick:
-    """Text is judged by the loss on the same targets, a task with answers by how many of them are right."""
+    """Text is judged by the loss on the same targets, a task with answers by how many of them are right, or by its loss
+    where few are right as a whole."""
 
     main: str
     """The quantity that reach is read from: a key of a record's lengths."""
@@ -26,6 +27,12 @@ class Yardstick:
     """Where a dotted line is drawn: what lies beyond it does not hold."""
     shares: tuple[str, ...] = ()
     """The quantities that are shares, drawn from 0 to 1; their axis does not follow the data."""
+    heading: str = "Loss against length"
+    """Over the figure."""
+    answers: bool = False
+    """Whether it is of tasks with answers."""
+    rises: bool = False
+    """Whether more of the main quantity is better."""
 
 
 _TEXT = {
@@ -57,4 +64,25 @@ ANSWERS = Yardstick(
     signal="answered",
     limits={"exact": HOLDS},
     shares=("exact", "token_accuracy"),
+    heading="Right answers against length",
+    answers=True,
+    rises=True,
 )
+MASKED = Yardstick(
+    main="loss",
+    quantities={"loss": "loss", "token_accuracy": "right tokens"},
+    titles={"loss": "Loss on hidden tokens (nats per token)", "token_accuracy": "Hidden tokens that are right (share)"},
+    across="length of the window",
+    shown="nats or share",
+    signal="hidden",
+    limits={},
+    shares=("token_accuracy",),
+    answers=True,
+)
+
+
+def of(record: Mapping[str, object]) -> Yardstick:
+    """What a run is judged by."""
+    if not has_answers(record):
+        return TEXT
+    return MASKED if judged_by_loss(record) else ANSWERS

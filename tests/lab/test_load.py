@@ -33,12 +33,14 @@ def test_quick_is_what_the_readme_says():
 
 
 def test_standard_has_three_seeds_of_each():
-    assert sorted((e.encoding, e.seed) for e in load("standard")) == sorted((n, s) for n in COMPARED for s in range(3))
+    assert sorted((e.encoding, e.seed) for e in load("standard").experiments) == sorted(
+        (n, s) for n in COMPARED for s in range(3)
+    )
 
 
 def test_a_file_of_ones_own(tmp_path: Path):
     code = IMPORT + "EXPERIMENTS = [Experiment('rope', {'theta': 5}, seed=s) for s in range(2)]\n"
-    assert load(write(tmp_path, code)) == [Experiment("rope", {"theta": 5}, seed=seed) for seed in range(2)]
+    assert load(write(tmp_path, code)).experiments == [Experiment("rope", {"theta": 5}, seed=seed) for seed in range(2)]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from accelerate import Accelerator
 
 from gnomon.errors import DataError, OptionError, UserError
 from gnomon.lab import build, corpus
-from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Training, canonical, hash_of
+from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Training, hash_of
+from gnomon.lab.parts import canonical
 from gnomon.lab.places import laid
 from gnomon.lab.presets import adjusted, problem, quick
 from gnomon.lab.seeds import generator
@@ -329,7 +330,7 @@ def test_a_task_of_the_users_own_reads_vectors_both_ways_on_a_grid(tmp_path: Pat
     record = store.record(experiment.hash)
     assert record["status"] == "finished", record["reason"]
     assert [row["exact"] for row in record["lengths"]] == [1.0, 1.0, 1.0]
-    assert record["data"] == {"name": "Column"}
+    assert record["data"] == {"name": "Column", "learned": 0.9}
     task = build.task_of(experiment)
     restored = build.restore(experiment, task, store.weights(experiment.hash))
     batch = task.examples("test", 4, 12)

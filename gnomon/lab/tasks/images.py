@@ -33,7 +33,7 @@ from gnomon.errors import DataError, OptionError
 from gnomon.lab.data import pictures
 from gnomon.lab.seeds import generator
 from gnomon.lab.task import Batch, Chance, Group, Task
-from gnomon.lab.tasks.held_out import TENTHS, assigned, commonest, split
+from gnomon.lab.tasks.held_out import TENTHS, assigned, commonest, halfway, split
 from gnomon.lab.tasks.question import answered, ask
 from gnomon.positions import Positions
 
@@ -106,6 +106,9 @@ class Images(Task):
 
     def chance(self, length: int) -> Chance:
         return commonest(self.labels[self.parts["train"]].tolist())
+
+    def learned(self, length: int) -> float:
+        return halfway(self.chance(length))
 
     def check_length(self, length: int) -> None:
         needed = max(self.pixels.shape[1:]) + 2 * max(self.jitter, *(max(move) for move in self.moves))

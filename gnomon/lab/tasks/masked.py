@@ -61,6 +61,10 @@ class Masked(Task):
         share = float(counts.max() / counts.sum())
         return Chance(share ** _chosen(length), share)
 
+    def learned(self, length: int) -> None:
+        """Judged by its loss."""
+        return None
+
     def describe(self) -> dict:
         """That of the text; `unigram_loss` is what byte frequencies alone give on each part, in nats per byte."""
         form = f"{CHOSEN:.0%} of the bytes scored: {HIDDEN:.0%} masked, {DRAWN:.0%} drawn at random, the others as read"

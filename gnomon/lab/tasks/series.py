@@ -25,7 +25,7 @@ from torch import Tensor
 from gnomon.errors import DataError, OptionError
 from gnomon.lab.data import series
 from gnomon.lab.task import Chance
-from gnomon.lab.tasks.held_out import FIFTHS, TENTHS, commonest, split
+from gnomon.lab.tasks.held_out import FIFTHS, TENTHS, commonest, halfway, split
 from gnomon.lab.tasks.moments import Moments, Sampling
 
 DEFAULT = "ItalyPowerDemand"
@@ -85,6 +85,9 @@ class Series(Moments):
 
     def chance(self, length: int) -> Chance:
         return commonest(self.labels["train"].tolist())
+
+    def learned(self, length: int) -> float:
+        return halfway(self.chance(length))
 
     def check_length(self, length: int) -> None:
         if length < 2:

@@ -1,0 +1,138 @@
+"""Results without weights, to be committed or mailed: the records of a store in one file, and its loss by position.
+
+results/text/
+  records.jsonl               a record a line, by label, seed and hash
+  positions.parquet           hash, length, position, loss, se, windows, first, last; of text only
+  tuning.jsonl                the records of the trials that learning rates were chosen by, where there were any
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gnomon.errors import OptionError, StoreError
+from gnomon.lab.files import replace_file, writing
+from gnomon.lab.parts import canonical
+from gnomon.lab.store import Store, check_record
+
+if TYPE_CHECKING:
+    from gnomon.lab.query import Table
+
+RECORDS, POSITIONS, TRIALS = "records.jsonl", "positions.parquet", "tuning.jsonl"
+
+
+class Exported:
+    """What `export` has written, to be read as a store is. It has no weights and no training curves.
+
+    StoreError where there is no such folder, and for a line that is no record.
+    """
+
+    def __init__(self, path: str | Path, name: str = RECORDS):
+        self.path, self.name = Path(path), name
+        if name == RECORDS and not (self.path / name).is_file():
+            raise StoreError("there are no exported results here", given=str(path), do="gnomon results --export FOLDER")
+
+    def records(self) -> list[dict[str, Any]]:
+        """All records, by label, seed and hash."""
+        file = self.path / self.name
+        if not file.is_file():
+            return []
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            raise StoreError("exported results cannot be read", given=f"{file}: {error}") from error
+        return [_record(line, f"{file}, line {at}") for at, line in enumerate(lines, 1)]
+
+    def record(self, hash: str) -> dict[str, Any] | None:
+        return next((record for record in self.records() if record["hash"] == hash), None)
+
+    def hashes(self) -> list[str]:
+        return sorted(record["hash"] for record in self.records())
+
+    def trials(self) -> "Exported":
+        return Exported(self.path, TRIALS)
+
+    def weights(self, hash: str) -> Path:
+        """Where they would lie: they are not exported."""
+        return self.path / hash / "weights.safetensors"
+
+    def tables(self, name: str) -> list[Path]:
+        """The Parquet files that hold a table of the runs, with a column `hash`."""
+        return [file] if (file := self.path / name).is_file() and self.name == RECORDS else []
+
+    def positions(self, hash: str) -> list[dict[str, Any]]:
+        """Loss by position of one run, a row a length and bin."""
+        import pyarrow
+        from pyarrow import compute, parquet
+
+        for file in self.tables(POSITIONS):
+            try:
+                found = parquet.read_table(file)
+                return found.filter(compute.field("hash") == hash).drop_columns("hash").to_pylist()
+            except (OSError, pyarrow.ArrowException) as error:
+                raise StoreError("exported results cannot be read", given=f"{file}: {error}") from error
+        return []
+
+    def curve(self, hash: str) -> list[dict[str, Any]]:
+        """Nothing: training curves are not exported."""
+        return []
+
+    def table(self) -> "Table":
+        """The numbers, a row a run."""
+        from gnomon.lab.query import summary
+
+        return summary(self)
+
+    def sql(self, query: str) -> "Table":
+        """The answer of DuckDB over the views runs, lengths, positions, curves, groups."""
+        from gnomon.lab.query import ask
+
+        return ask(self, query)
+
+
+def opened(path: str | Path) -> Store | Exported:
+    """The store of a folder, or what was exported into it."""
+    return Exported(path) if (Path(path) / RECORDS).is_file() else Store(path)
+
+
+def export(store: Store, folder: str | Path) -> list[Path]:
+    """Write the numbers of all runs of a store, and of its trials, into a folder; the files, which replace others.
+
+    OptionError for a folder that is a store. StoreError where it cannot be written.
+    """
+    folder = Path(folder)
+    if folder.resolve() == store.path.resolve() or (folder / "gnomon-store.json").exists():
+        raise OptionError("results are exported out of a store", given=str(folder), do="name another folder")
+    records, trials = store.records(), store.trials().records()
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    written = [_write(folder / RECORDS, records)]
+    if trials:
+        written.append(_write(folder / TRIALS, trials))
+    rows = [{"hash": record["hash"], **row} for record in records for row in store.positions(record["hash"])]
+    if rows:
+        import pyarrow
+        from pyarrow import parquet
+
+        table = pyarrow.Table.from_pylist(rows)
+        replace_file(folder / POSITIONS, lambda file: (parquet.write_table(table, file), file.chmod(0o644)))
+        written.append(folder / POSITIONS)
+    for name in (POSITIONS, TRIALS):
+        if folder / name not in written:
+            (folder / name).unlink(missing_ok=True)
+    return written
+
+
+def _write(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
+    text = "".join(f"{canonical(record)}\n" for record in records)
+    replace_file(path, lambda file: (file.write_text(text, encoding="utf-8"), file.chmod(0o644)))
+    return path
+
+
+def _record(line: str, where: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+        return check_record(record, record["hash"], where, "export the store anew: gnomon results --export FOLDER")
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError("exported results are damaged", given=f"{where}: {error}") from error
