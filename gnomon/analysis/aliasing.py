@@ -16,7 +16,7 @@ from gnomon.analysis.closest import (
     pieces,
     similarity,
 )
-from gnomon.analysis.forms import Waves, waves
+from gnomon.analysis.forms import Waves, scaled, waves
 from gnomon.analysis.section import Line, Lines, Section, Table, does_not_apply
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
@@ -102,7 +102,9 @@ def _why_not(encoding: Encoding, made_of: Waves | None) -> str:
     if isinstance(encoding, Sinusoidal | Rope):
         if encoding.axes > 1:
             return "Several axes share the width; each alone is the same encoding on one axis. Ask it with one axis."
-        return "Its frequencies change with the length of the context, so a lag has no similarity of its own."
+        return scaled(encoding) or (
+            "Its frequencies change with the length of the context, so a lag has no similarity of its own."
+        )
     return f"{name} is not made of waves of fixed frequencies, so there is no turn after which it comes back."
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gnomon.analysis.arguments import real
-from gnomon.analysis.forms import form, waves
+from gnomon.analysis.forms import form, scaled, waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings import ENCODINGS
@@ -147,6 +147,8 @@ def why_none(encoding: Encoding) -> str:
     """Why `family` knows none of an encoding, in a sentence."""
     if (encoding.domain.axes or 1) > 1:
         return "On several axes there is no one distance: ask for its form on a line."
+    if (why := scaled(encoding)) is not None:
+        return why
     if isinstance(encoding, Fire | SeqPE | Chain):
         return "A network stands between distance and logit: large enough it makes any function, so a fit says nothing."
     if isinstance(encoding, Cope):

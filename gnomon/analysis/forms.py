@@ -83,8 +83,11 @@ def form(encoding: Encoding) -> Form:
 
 @checked
 def waves(encoding: Encoding) -> Waves | None:
-    """The waves that sinusoidal positions or RoPE on one axis are made of; None for what is not made of waves."""
-    if isinstance(encoding, Sinusoidal) and encoding.axes == 1:
+    """The waves that sinusoidal positions or RoPE on one axis are made of; None for what is not made of waves.
+
+    None too for sinusoidal positions of another scale than 1, whose values are no sines: `scaled` says so.
+    """
+    if isinstance(encoding, Sinusoidal) and encoding.axes == 1 and scaled(encoding) is None:
         width = encoding.width
         if encoding.convention == "paper":
             exponents = tuple(Fraction(2 * m, width) for m in range((width + 1) // 2))
@@ -100,6 +103,14 @@ def waves(encoding: Encoding) -> Waves | None:
             return Waves(encoding.theta, exponents, _floats(encoding.theta, exponents))
         return Waves(encoding.theta, None, tuple(encoding.frequencies()[0].tolist()))
     return None
+
+
+@checked
+def scaled(encoding: Encoding) -> str | None:
+    """Why sinusoidal positions of another scale than 1 are not asked as waves, in a sentence; None of all others."""
+    if not isinstance(encoding, Sinusoidal) or encoding.amplitude == 1:
+        return None
+    return f"Its values are {encoding.amplitude:g} times sines and cosines. Ask with scale=1: the waves are the same."
 
 
 @checked

@@ -165,7 +165,7 @@ def _measured(encoding: Encoding) -> bool:
 
 def _rebuilt(encoding: Encoding, axes: int) -> Encoding:
     if isinstance(encoding, Sinusoidal):
-        return Sinusoidal(encoding.width, encoding.base, encoding.convention, axes)
+        return Sinusoidal(encoding.width, encoding.base, encoding.convention, axes, encoding.amplitude)
     if isinstance(encoding, RopeMixed):
         return RopeMixed(encoding.heads, encoding.head_dim, encoding.theta, encoding.pairing, axes)
     return Rope(encoding.head_dim, encoding.theta, encoding.pairing, encoding.fraction, axes)

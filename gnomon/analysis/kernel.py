@@ -9,7 +9,7 @@ from torch import Tensor
 from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.cosine_sums import Return, decay_bound, returns, rising
 from gnomon.analysis.distance_kernel import envelope, gram, kernel
-from gnomon.analysis.forms import Waves, form, waves
+from gnomon.analysis.forms import Waves, form, scaled, waves
 from gnomon.analysis.section import Figure, Line, Lines, Section, Table, does_not_apply, rounded
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
@@ -46,7 +46,8 @@ def section(
         why = (
             "On several axes two tokens are apart in several directions, so there is no one distance: see grids."
             if several
-            else "Its vectors are trained: before that their products are those of a random draw. Give a trained table "
+            else scaled(encoding)
+            or "Its vectors are trained: before that their products are those of a random draw. Give a trained table "
             "(`vectors`, [n, w]) and the mean of PE_p . PE_{p+k} over p is shown with its spread."
         )
         return does_not_apply(KEY, TITLE, QUESTION, why)

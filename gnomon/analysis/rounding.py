@@ -12,6 +12,7 @@ from gnomon.analysis.section import Line, Lines, Section, Table, Value, does_not
 from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, exact, holds, waved, without_waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
+from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
 from gnomon.positions import FURTHEST
 
@@ -149,7 +150,7 @@ def section(encoding: Encoding, heads: int = 8) -> Section:
     if form(encoding) == "bias" and encoding.domain.axes in (1, None):
         return _of_bias(encoding, getattr(encoding, "heads", heads))
     why = without_waves(encoding)
-    if form(encoding) == "vector":
+    if form(encoding) == "vector" and not isinstance(encoding, Sinusoidal):
         why += " Nothing is computed from the position, so its size does not matter: the row's own rounding is all."
     return does_not_apply("rounding", TITLE, QUESTION, why)
 

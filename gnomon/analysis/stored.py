@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gnomon.analysis.arguments import real, whole
 from gnomon.analysis.certified import frequencies, precision
-from gnomon.analysis.forms import Form, Waves, form
+from gnomon.analysis.forms import Form, Waves, form, scaled
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
@@ -123,6 +123,8 @@ def without_waves(encoding: Encoding) -> str:
     kind: Form = form(encoding)
     if isinstance(encoding, Sinusoidal | Rope) and encoding.axes > 1:
         return f"{name} on {encoding.axes} axes has waves of its own on each. Ask of one axis: axes=1."
+    if (why := scaled(encoding)) is not None:
+        return why
     if isinstance(encoding, Rope):
         return f"The frequencies of {name} depend on the length of the text here. Ask of a scheme that is fixed."
     if kind == "vector":

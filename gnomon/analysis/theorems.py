@@ -3,7 +3,7 @@
 from typing import Literal
 
 from gnomon.analysis import theorem_one_dimension, theorem_two_dimensions, theorem_vectors
-from gnomon.analysis.forms import Waves, form, waves
+from gnomon.analysis.forms import Waves, form, scaled, waves
 from gnomon.analysis.section import Section, does_not_apply
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
@@ -45,6 +45,8 @@ def _unfit(encoding: Encoding, found: Waves | None, which: Which) -> str | None:
     kind = type(encoding).__name__.lower()
     if isinstance(encoding, Sinusoidal | Rope) and encoding.axes > 1:
         return f"On {encoding.axes} axes each block of dimensions is an encoding of one coordinate: ask with one axis."
+    if (why := scaled(encoding)) is not None:
+        return why
     if isinstance(encoding, Rope) and (found is None or found.exponents is None):
         return "A scaling scheme has changed the frequencies: they are not powers of the base, which the proofs need."
     if found is None:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from gnomon.analysis.arguments import check_held, check_size
 from gnomon.analysis.duplicates import PAIRWISE, Nearest, collisions, duplicates, nearest
-from gnomon.analysis.forms import Waves, form, vectors, waves
+from gnomon.analysis.forms import Waves, form, scaled, vectors, waves
 from gnomon.analysis.rounded_rows import Kept, kept_each, nearest_reals
 from gnomon.analysis.section import Figure, Line, Lines, Section, Table, Value, does_not_apply
 from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, holds, waved, without_waves
@@ -33,7 +33,7 @@ def section(encoding: Encoding, positions: int = 8192, progress: Callable[[float
     found = waves(encoding)
     if found is not None and found.frequencies:
         return _of_waves(encoding, found, positions, progress)
-    if form(encoding) != "vector" or encoding.domain.axes != 1:
+    if form(encoding) != "vector" or encoding.domain.axes != 1 or scaled(encoding) is not None:
         return does_not_apply(KEY, TITLE, QUESTION, _why_not(encoding))
     return _of_vectors(encoding, positions)
 

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from gnomon.claims import experiments, lengths, runs
 from gnomon.claims.claim import Claim, Numbers
 from gnomon.claims.rules import c05
-from gnomon.claims.shapes import Real, Truth, Whole
+from gnomon.claims.shapes import Real, Row, Rows, Truth, Whole
 
 if TYPE_CHECKING:
     from gnomon.encoding import Encoding
@@ -17,8 +18,20 @@ is 1.2e-7 at most."""
 
 
 def evidence() -> Numbers:
-    """Whether the vectors that a model adds are there and right, far out, without parameters. The rise of a model's
-    loss is not in it yet."""
+    """Whether the vectors that a model adds are there and right, far out, and what trained models make of them."""
+    found = experiments.records(runs.TEXT)
+    trained, length = lengths.at(found[0], 1, lengths.TWICE)
+    return {
+        **values(),
+        "trained_at": trained,
+        "length": length,
+        "runs": runs.rows(found, lengths.loss(), lengths.rise(lengths.TWICE), of=("sinusoidal",)),
+        "sources": experiments.sources(runs.TEXT),
+    }
+
+
+def values() -> Numbers:
+    """Whether the vectors are there and right, without parameters."""
     from gnomon.encodings.sinusoidal import Sinusoidal
 
     encoding = Sinusoidal(WIDTH)
@@ -30,8 +43,6 @@ def evidence() -> Numbers:
         "parameters": sum(each.numel() for each in encoding.parameters()),
         "largest_error": off,
         "values_exist": off is not None and off <= EXACT,
-        "loss_rise_low": None,
-        "loss_rise_high": None,
     }
 
 
@@ -65,7 +76,11 @@ CLAIM = Claim(
     question="Do values exist at any position, and can a trained model use them at twice the training length?",
     evidence=evidence,
     rule=c05.rule,
-    awaits="The rise of a trained model's loss at twice the training length, over several seeds (with C13).",
+    cheap=False,
+    columns={
+        "runs": (*lengths.RUN_COLUMNS, "rise at twice the length"),
+        "sources": experiments.SOURCE_COLUMNS,
+    },
     shape={
         "width": Whole(1),
         "furthest": Whole(1),
@@ -73,7 +88,9 @@ CLAIM = Claim(
         "parameters": Whole(),
         "largest_error": Real(0, none=True),
         "values_exist": Truth(),
-        "loss_rise_low": Real(none=True),
-        "loss_rise_high": Real(none=True),
+        "trained_at": Whole(1),
+        "length": Whole(1),
+        "runs": Rows(Row((*lengths.RUN, lengths.NATS))),
+        "sources": experiments.SOURCES,
     },
 )

@@ -1,8 +1,10 @@
 """C18: whether the position-position term of a logit is a function of distance, and RoPE's logit."""
 
+from gnomon.claims import experiments, runs
 from gnomon.claims.claim import Claim, Numbers
+from gnomon.claims.experiments import Record
 from gnomon.claims.rules import c18
-from gnomon.claims.shapes import Each, Real, Row, Rows, Whole
+from gnomon.claims.shapes import Each, Real, Row, Rows, Text, Whole
 
 WIDTH, PLACES, HEAD = 512, 512, 64
 ROPE_PLACES = 32
@@ -10,9 +12,35 @@ SEEDS = (0, 1, 2, 3, 4)
 SHIFTS = (1, 5, 100, 10_000, 1_000_000, 10_000_000)
 SHARE = Real(0, 1 + 1e-9)
 """A share of a variance, and rounding."""
+FOUND = Real(0, 1 + 1e-9, none=True)
+"""That of a trained model; None of one that has no such term, or did not finish."""
+ADDED = ("sinusoidal", "learned")
+"""Positions that are added to contents, whose logits have four terms."""
 
 
 def evidence() -> Numbers:
+    """What is known of projections that are drawn, and of RoPE; and the same share under those of trained models."""
+    found = experiments.records(runs.TEXT)
+    heads = runs.rows(found, *(lambda run, at=at: shares(run)[at] for at in range(4)), of=ADDED)
+    return drawn() | {
+        "trained": heads,
+        "trained_share": [[label, *runs.over_seeds(runs.of(heads, label, 3))] for label in ADDED],
+        "sources": experiments.sources(runs.TEXT),
+    }
+
+
+def shares(record: Record) -> list[float | None]:
+    """Of a trained first layer, the share of the position-position term that distance explains: the mean, the least and
+    the most over heads; and the mean of the share of the logit's variance that the term has."""
+    probed = experiments.probe(record, "terms")
+    if probed is None:
+        return [None] * 4
+    found = [head["toeplitz"]["mean"] for head in probed["heads"]]
+    of_logit = [head["shares"][3]["mean"] for head in probed["heads"]]
+    return [sum(found) / len(found), min(found), max(found), sum(of_logit) / len(of_logit)]
+
+
+def drawn() -> dict:
     """The share of the term that distance explains, under four kinds of projections, each seed; RoPE's change."""
     import torch
 
@@ -67,12 +95,17 @@ CLAIM = Claim(
     "회전이나 항등이 아닌 사영이 이를 깨뜨린다. RoPE의 로짓은 구조적으로 거리만을 따른다.",
     document="D2",
     section="2.2",
-    question="What share of the position-position term is a function of distance, under no projections, rotations "
-    "and general ones; and by how much does RoPE's logit move when all positions shift?",
+    question="What share of the position-position term is a function of distance, under no projections, rotations, "
+    "general and trained ones; and by how much does RoPE's logit move when all positions shift?",
     evidence=evidence,
     rule=c18.rule,
-    awaits="The share under the projections of trained models.",
-    columns={"rope_float64": ("shift", "change of the logit")},
+    cheap=False,
+    columns={
+        "rope_float64": ("shift", "change of the logit"),
+        "trained": (*runs.RUN_COLUMNS, "share of distance", "least head", "most", "of the logit's variance"),
+        "trained_share": ("encoding", *runs.INTERVAL_COLUMNS),
+        "sources": experiments.SOURCE_COLUMNS,
+    },
     shape={
         "width": Whole(1),
         "places": Whole(1),
@@ -88,5 +121,8 @@ CLAIM = Claim(
         "rope_bfloat16_from_float64_angles": Real(0),
         "rope_float32": Real(0),
         "rope_bfloat16": Real(0),
+        "trained": Rows(Row((*runs.RUN, FOUND, FOUND, FOUND, runs.MAYBE)), begins=ADDED),
+        "trained_share": Rows(Row((Text(), *runs.INTERVAL)), begins=ADDED),
+        "sources": experiments.SOURCES,
     },
 )

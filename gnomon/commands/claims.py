@@ -47,6 +47,7 @@ class Claims:
       gnomon claims --json
       gnomon claims C14 --record
       gnomon claims --out claims.html
+      gnomon claims --scorecard
     """
 
     ids: Ids = ()
@@ -59,9 +60,28 @@ class Claims:
     """The folder of records."""
     out: Annotated[str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
     """Write a page besides."""
+    scorecard: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
+    """Encodings beside limits and cost."""
+    table: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
+    """Words of the documents' tables, measured."""
+    advice: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
+    """What to take, for each kind of data."""
+    published: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
+    """Published orderings, and ours beside."""
     json: Json = False
 
     def run(self) -> int:
+        from gnomon.commands import claims_more
+
+        views = [name for name in claims_more.VIEWS if getattr(self, name)]
+        if not views:
+            return self._claims()
+        others = ["claims by their names"] * bool(self.ids) + ["--record"] * self.record
+        claims_more.check(views, others + ["--out"] * (self.out is not None))
+        claims_more.show(views[0], self.records, self.json, self.verbose)
+        return 0
+
+    def _claims(self) -> int:
         from gnomon.claims import CLAIMS
         from gnomon.claims.ledger import entry
         from gnomon.claims.records import NOWHERE, found
@@ -79,9 +99,10 @@ class Claims:
             _note(f"No records: {NOWHERE}")
         held = [entry(claim, folder) for claim in _told(claims)]
         if self.out is not None:
-            from gnomon.report import ledger
+            from gnomon.report import ledger, taken_away
 
-            ledger.write(held, self.out, command=shlex.join(["gnomon", "claims", *ids, "--out", self.out]))
+            command = shlex.join(["gnomon", "claims", *ids, "--out", self.out])
+            ledger.write(held, self.out, command=command, more=() if ids else taken_away.sections(folder))
         if self.json:
             print_json([each.as_dict() for each in held])
         elif self.verbose:

@@ -1,5 +1,6 @@
 """Learned absolute positions: one trained vector for each place in a table."""
 
+import math
 from typing import Literal, get_args
 
 import torch
@@ -19,8 +20,8 @@ Beyond = Literal["raise", "clamp", "wrap", "interpolate"]
 class Learned(Encoding):
     """Learned absolute positions.
 
-    x_i <- x_i + E[p_i],     E in R^{M x w}
-    x_i <- x_i + sum_a E_a[p_ia]     on several axes
+    x_i <- x_i + s E[p_i],     E in R^{M x w}
+    x_i <- x_i + s sum_a E_a[p_ia]     on several axes
 
     E is defined at the whole numbers 0 .. M - 1 and nowhere else. What to do beyond is the caller's choice:
     `raise` (default) an error; `clamp` the nearest row; `wrap` p mod M; `interpolate` stretch the table over
@@ -31,6 +32,10 @@ class Learned(Encoding):
     On several axes each has a table of M rows and their rows are added, so that a grid need not be square nor known
     beforehand (DETR's, which lays halves side by side, are tables with zeros in the other's half). A table with a row
     for each place of one grid, as ViT has, is one axis: give the places numbers, row by row.
+
+    `scale` s is how large positions are beside the content, at first and in training: a step of an optimiser whose
+    steps have one size, such as Adam, moves what is added s times as far. BERT has none, and draws contents from
+    N(0, 0.02) too; beside contents of size 1, as `Transformer(scale_embeddings=True)` makes them, fill `weight` anew.
 
     Shapes: E `[axes M, w]`, axis after axis, initialised N(0, 0.02) as in BERT. Positions: `axes` of them; a token
     without a place has nothing added.
@@ -58,6 +63,7 @@ class Learned(Encoding):
         {"max_positions": 40, "beyond": "interpolate", "longest": 90},
         {"axes": 2},
         {"axes": 2, "max_positions": 40, "beyond": "interpolate", "longest": 90},
+        {"scale": 3.0},
     )
 
     def __init__(
@@ -67,6 +73,7 @@ class Learned(Encoding):
         beyond: Beyond = "raise",
         longest: int | None = None,
         axes: int = 1,
+        scale: float = 1.0,
     ):
         super().__init__()
         if max_positions < 1 or axes < 1:
@@ -89,7 +96,14 @@ class Learned(Encoding):
             raise OptionError(
                 "a table cannot shrink", given=f"longest={longest}", allowed=f"{max(max_positions, 2)} up"
             )
-        self.width = width
+        if not 0 < scale < math.inf:
+            raise OptionError(
+                "positions are added times a scale",
+                given=scale,
+                allowed="above 0, finite",
+                do="for no positions at all take the encoding 'none'",
+            )
+        self.width, self.amplitude = width, float(scale)
         self.max_positions, self.beyond, self.longest, self.axes = max_positions, beyond, longest, axes
         self.weight = nn.Parameter(torch.empty(axes * max_positions, width))
         self.reset_parameters()
@@ -124,7 +138,7 @@ class Learned(Encoding):
         For training on at that length; what corners mean is said in `resize_line`. A position outside it is an error.
         """
         tables = self.weight.detach().unflatten(0, (self.axes, -1))
-        resized = Learned(self.width, max_positions, axes=self.axes).to(tables)
+        resized = Learned(self.width, max_positions, axes=self.axes, scale=self.amplitude).to(tables)
         with torch.no_grad():
             for table, rows in zip(tables, resized.weight.split(max_positions), strict=True):
                 rows.copy_(resize_line(table, max_positions, align_corners=align_corners))
@@ -140,12 +154,12 @@ class Learned(Encoding):
             p = p * (self.max_positions - 1) / (self.longest - 1)
         hat = (1 - (p[..., None] - rows).abs()).clamp(min=0)
         tables = self.weight.unflatten(0, (self.axes, -1))
-        return pos.only_placed(torch.einsum("rnam,amw->rnw", hat.to(self.weight.dtype), tables))
+        return pos.only_placed(self.amplitude * torch.einsum("rnam,amw->rnw", hat.to(self.weight.dtype), tables))
 
     def embed(self, x: Float[Tensor, "b n w"], pos: Positions) -> Float[Tensor, "b n w"]:
         self.check_positions(pos)
         table = sum(self._read(place, axis) for axis, place in enumerate(pos.anchored().unbind(-1)))
-        return x + pos.only_placed(table).to(x.dtype)
+        return x + pos.only_placed(self.amplitude * table).to(x.dtype)
 
     def _read(self, place: Float[Tensor, "rows n"], axis: int) -> Float[Tensor, "rows n w"]:
         """The row, or what is between two rows, of the table of one axis."""

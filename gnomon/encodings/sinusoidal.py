@@ -20,7 +20,7 @@ Convention = Literal["paper", "tensor2tensor"]
 class Sinusoidal(Encoding):
     """Sinusoidal absolute positions.
 
-    x_i <- x_i + PE(p_i),    PE(p)_{2m} = sin(p / 10000^{2m/w}),   PE(p)_{2m+1} = cos(p / 10000^{2m/w})
+    x_i <- x_i + s PE(p_i),    PE(p)_{2m} = sin(p / 10000^{2m/w}),   PE(p)_{2m+1} = cos(p / 10000^{2m/w})
 
     `tensor2tensor` is the convention of the released code (also fairseq, Whisper, M2M100): sines first, then cosines,
     and frequencies 10000^{-m/(w/2 - 1)}, so that the last wavelength is exactly 2 pi 10000. The two differ in their
@@ -28,6 +28,9 @@ class Sinusoidal(Encoding):
 
     An odd width has one sine more than cosines under `paper`, and a last column of zeros under `tensor2tensor`.
     On several axes the width is shared out: the first block encodes the first coordinate, and so on.
+
+    `scale` s, 1 in the paper, is how large positions are beside the content: s PE has the root mean square s / sqrt(2),
+    where sines and cosines come in pairs.
 
     Shapes: PE `[rows, n, w]`. Positions: any real numbers, `axes` of them.
     Cost: no parameters; one addition a token, once. Whether token embeddings are scaled by sqrt(w) before the sum, as
@@ -50,10 +53,22 @@ class Sinusoidal(Encoding):
   archivePrefix = {arXiv}
 }"""
 
-    variants = ({"convention": "tensor2tensor"}, {"axes": 2}, {"axes": 3, "convention": "tensor2tensor"})
+    variants = (
+        {"convention": "tensor2tensor"},
+        {"axes": 2},
+        {"axes": 3, "convention": "tensor2tensor"},
+        {"scale": 0.3},
+    )
     properties = Property.CONTINUOUS | Property.CACHEABLE | Property.CONTENT_FREE
 
-    def __init__(self, width: int, base: float = 10000.0, convention: Convention = "paper", axes: int = 1):
+    def __init__(
+        self,
+        width: int,
+        base: float = 10000.0,
+        convention: Convention = "paper",
+        axes: int = 1,
+        scale: float = 1.0,
+    ):
         super().__init__()
         if convention not in get_args(Convention):
             raise OptionError(
@@ -67,7 +82,15 @@ class Sinusoidal(Encoding):
             )
         if axes < 1 or width < axes:
             raise OptionError("every axis needs a dimension at least", given=f"width {width}, {axes} axes")
+        if not 0 < scale < math.inf:
+            raise OptionError(
+                "positions are added times a scale",
+                given=scale,
+                allowed="above 0, finite",
+                do="for no positions at all take the encoding 'none'",
+            )
         self.width, self.base, self.convention, self.axes = width, float(base), convention, axes
+        self.amplitude = float(scale)
 
     @property
     def domain(self) -> Domain:
@@ -90,14 +113,14 @@ class Sinusoidal(Encoding):
                 for wave in (torch.sin, torch.cos):
                     columns += [wave(p / self.base ** (m / max(half - 1, 1))) for m in range(half)]
                 columns += [torch.zeros_like(p)] * (width % 2)
-        return pos.only_placed(torch.stack(columns, dim=-1))
+        return pos.only_placed(self.amplitude * torch.stack(columns, dim=-1))
 
     def embed(self, x: Float[Tensor, "b n w"], pos: Positions) -> Float[Tensor, "b n w"]:
         self.check_positions(pos)
-        return x + pos.only_placed(self.table(pos.anchored())).to(x.dtype)
+        return x + pos.only_placed(self.amplitude * self.table(pos.anchored())).to(x.dtype)
 
     def table(self, coords: Tensor) -> Tensor:
-        """PE of coordinates `[rows, n, axes]`: `[rows, n, w]` float64."""
+        """PE of coordinates `[rows, n, axes]`, without its scale: `[rows, n, w]` float64."""
         widths = self.blocks()
         counts = [(width + 1) // 2 if self.convention == "paper" else width // 2 for width in widths]
         angle = angles(coords, block_diagonal([self._row(w, c, coords.device) for w, c in zip(widths, counts)]))

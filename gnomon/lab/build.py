@@ -11,6 +11,7 @@ from torch import nn
 from gnomon import user_code
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import create
+from gnomon.encodings.learned import Learned
 from gnomon.errors import DataError, OptionError, UserError
 from gnomon.lab import convolution, tasks
 from gnomon.lab import corpus as data
@@ -61,8 +62,13 @@ def model(experiment: Experiment, task: Trained | type[Trained]) -> Transformer 
     )
     shape = (task.vocabulary, sizes.width, sizes.depth, sizes.heads, encoding(experiment, task.causal))
     if task.features is not None:
-        return VectorTransformer(task.features, *shape, **common)
-    return Transformer(*shape, **common, tied=sizes.tied)
+        made = VectorTransformer(task.features, *shape, **common)
+    else:
+        made = Transformer(*shape, **common, tied=sizes.tied)
+    for module in made.modules():
+        if isinstance(module, Learned):
+            nn.init.normal_(module.weight, std=sizes.table)
+    return made
 
 
 def restore(experiment: Experiment, task: Trained | type[Trained], weights: Path) -> Transformer:

@@ -24,7 +24,7 @@ from gnomon.lab.parts import (
 
 __all__ = ["FORMAT", "Experiment", "Measure", "Model", "Problem", "Text", "Training", "hash_of"]
 
-FORMAT = 2
+FORMAT = 3
 """Part of every hash. Raise it when the same description comes to mean other numbers."""
 
 

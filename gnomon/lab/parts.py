@@ -82,6 +82,9 @@ class Model:
     """Output logits are products with the token embeddings, where the inputs are tokens."""
     scale_embeddings: bool = True
     """Token embeddings times the root of the width before positions are added, as in the original Transformer."""
+    table: float = 1.0
+    """Initial standard deviation of tables of learned positions, in place of the encoding's own. Scaled embeddings have
+    1; BERT has 0.02 for both, so that positions weigh as much as contents from the start."""
     backend: Literal["auto", "reference", "sdpa", "flex"] = "auto"
     kind: Literal["transformer", "convolution"] = field(default="transformer", metadata=LATER)
     """convolution: a net of `width` and `depth` without positions (`gnomon.lab.convolution`), the reference of weight
@@ -104,6 +107,8 @@ class Model:
                 given=f"heads {self.heads}, kv_heads {self.kv_heads}",
                 allowed=", ".join(str(n) for n in range(1, self.heads + 1) if self.heads % n == 0),
             )
+        if self.table <= 0:
+            raise OptionError("a table of positions starts somewhere", given=f"table={self.table}", allowed="above 0")
         if not 0 <= self.dropout < 1:
             raise OptionError("dropout is a share", given=self.dropout, allowed="0 to below 1")
 

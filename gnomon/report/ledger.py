@@ -12,8 +12,11 @@ from gnomon.report import study
 
 
 @checked
-def write(entries: Sequence[Entry], out: Path | str, *, command: str) -> Path:
-    """Write the page of these claims to the file `out`; its path. Errors are those of `gnomon.report.study.write`."""
+def write(entries: Sequence[Entry], out: Path | str, *, command: str, more: Sequence[Section] = ()) -> Path:
+    """Write the page of these claims to the file `out`; its path. Errors are those of `gnomon.report.study.write`.
+
+    more: sections that stand before the claims.
+    """
     counted = Counter(entry.verdict.word for entry in entries)
     verdicts = ", ".join(f"{word}: {count}" for word, count in counted.most_common())
     rows = tuple((entry.claim.id, entry.claim.title, entry.verdict.short, entry.basis) for entry in entries)
@@ -25,7 +28,7 @@ def write(entries: Sequence[Entry], out: Path | str, *, command: str) -> Path:
         (Table("Verdicts", ("id", "claim", "verdict", "basis"), rows),),
     )
     return study.write(
-        [summary, *map(_section, entries)],
+        [summary, *more, *map(_section, entries)],
         out,
         title="What two documents assert about position encodings",
         overline="gnomon · claims, verdicts, evidence",

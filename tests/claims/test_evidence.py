@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gnomon.analysis.forms import waves
-from gnomon.claims import CLAIMS, MODULES, c05, c14, c15, c34
+from gnomon.claims import CLAIMS, MODULES, c05, c14, c15, c18, c34
 from gnomon.encodings.sinusoidal import Sinusoidal
 
 CHEAP = [module.CLAIM.id for module in MODULES if module.CLAIM.cheap]
@@ -17,7 +17,6 @@ KNOWN = {
     "C02": "holds if angles are formed in float64 or float32",
     "C03": "holds if positions are not negative and values are not rounded to float32, float16, bfloat16",
     "C04": "holds",
-    "C05": "not measured yet",
     "C10": "does not hold",
     "C15": "holds",
     "C18": "holds if W_Q and W_K are the same rotation",
@@ -48,8 +47,14 @@ def test_known_numbers(found):
     assert [first for _, first, *_ in found["C15"]["widths"]] == [43, 11, 5, 4]
     p, i, q, j = found["C04"]["witness"]
     assert math.sin(p / 10000 ** (i / 512)) == pytest.approx(math.sin(q / 10000 ** (j / 512)), abs=1e-15)
-    assert min(found["C18"]["share_identity"]) == pytest.approx(1)
     assert found["C29"]["causal_two_layers"] > 1e-3 > found["C29"]["bidirectional"]
+
+
+def test_what_is_known_of_drawn_projections_is_found():
+    """The part of C18 that needs no trained model."""
+    numbers = c18.drawn() | {"trained_share": [["sinusoidal", None, None, None, 0]]}
+    assert min(numbers["share_identity"]) == pytest.approx(1)
+    assert CLAIMS["C18"].judge(numbers).short == KNOWN["C18"]
 
 
 def test_the_runs_of_stored_pairs_by_hand(found):
@@ -63,11 +68,12 @@ def test_the_runs_of_stored_pairs_by_hand(found):
     assert found["C01"]["steps"][-1] == ["bfloat16", 1, longest, 0, sum(a == b for a, b in zip(rows, rows[1:]))]
 
 
-def test_values_that_are_missing_or_wrong_do_not_exist(monkeypatch, found):
+def test_values_that_are_missing_or_wrong_do_not_exist(monkeypatch):
     """A table has no row there, angles in float32 are wrong there, and what is trained is no formula."""
     from gnomon.encodings import learned, sinusoidal
 
-    assert found["C05"]["values_exist"] and found["C05"]["parameters"] == 0
+    values = c05.values()
+    assert values["values_exist"] and values["parameters"] == 0
     assert c05.error(learned.Learned(512, max_positions=1024))[1] is None
 
     class Coarse(sinusoidal.Sinusoidal):
@@ -76,7 +82,7 @@ def test_values_that_are_missing_or_wrong_do_not_exist(monkeypatch, found):
             return x + torch.stack([rounded.sin(), rounded.cos()], dim=-1).flatten(-2)
 
     monkeypatch.setattr(sinusoidal, "Sinusoidal", Coarse)
-    numbers = c05.evidence()
+    numbers = c05.values()
     assert numbers["largest_error"] > 0.1 and not numbers["values_exist"]
     assert CLAIMS["C05"].judge(numbers).word == "does not hold"
 

@@ -64,3 +64,14 @@ def test_tables_of_numbers_have_their_columns_and_hide_no_difference_from_1(tmp_
 def test_a_condition_stands_in_the_table_of_verdicts(tmp_path):
     text = page(tmp_path, replace(ENTRY, verdict=Verdict("holds if", "It holds if it is small: 3 of 5.")))
     assert "holds if it is small</td>" in text
+
+
+def test_sections_that_are_given_stand_before_the_claims(tmp_path):
+    from gnomon.report import taken_away
+
+    more = taken_away.sections(None)
+    out = ledger.write([ENTRY], tmp_path / "claims.html", command="gnomon claims", more=more)
+    text = out.read_text(encoding="utf-8")
+    assert {section.title for section in more} >= {"The scorecard", "The documents' tables, measured"}
+    where = [text.index(f'id="{key}"') for key in ("ledger", *(section.key for section in more), "C98")]
+    assert where == sorted(where)

@@ -21,7 +21,7 @@ C03 = dict(
     collisions=[["float64", 0, 512], ["float32", 93, 512]],
 )  # fmt: skip
 C04 = dict(exact=True, witness=[1, 0, 10, 128], certified_gap=1e-12, nearest_integer_miss=0.45)
-C05 = dict(values_exist=True, furthest=10**9, loss_rise_low=None, loss_rise_high=None)
+C05 = dict(values_exist=True, furthest=10**9, length=128, runs=[["sinusoidal", n, True, 2.0, 1.2] for n in range(3)])
 C10 = dict(
     confirmed=["MPT-7B (D1)"], contradicted=["Falcon-7B (D1)"], undisclosed=["GPT-4 (D1)"], supposed=["BERT (D2)"]
 )  # fmt: skip
@@ -38,6 +38,7 @@ C18 = dict(
     share_identity=[1.0], share_same_rotation=[1.0, 1.0], share_two_rotations=[0.13, 0.1], share_general=[0.2, 0.05],
     rope_places=32, rope_float64=[[1, 2.4e-15], [10**7, 6e-10]], rope_float32=0.4, rope_bfloat16=4.0,
     rope_float32_from_float64_angles=1.8e-7, rope_bfloat16_from_float64_angles=9e-3,
+    trained_share=[["sinusoidal", 0.3, 0.2, 0.4, 3]],
 )  # fmt: skip
 C19 = dict(
     width=14, height=14, below_over_right_1d=3.4, below_over_right_2d=1.0, rank_1d=0.58, rank_2d=0.83,
@@ -46,6 +47,11 @@ C29 = dict(bidirectional=1e-15, causal_one_layer=2e-15, causal_two_layers=0.2)
 FALLS, PEAKS = ["sinusoidal", "only fall", "linear", 0.0], ["sinusoidal", "peak", "at 7", 0.86]
 LINEAR, OTHER = ["alibi", "only fall", "linear", 0.0], ["alibi", "peak", "at 7", 1.8]
 C34 = dict(errors=[FALLS, PEAKS, LINEAR, OTHER], nearest_formula=[["at 7", "rope", 0.95]])
+
+
+def rises(*values):
+    """Runs of C05, each with another rise of the loss."""
+    return [["sinusoidal", seed, True, 2.0, value] for seed, value in enumerate(values)]
 
 
 def other(row, value):
@@ -76,11 +82,14 @@ CASES = [
         "C04", C04, dict(exact=False, witness=None, certified_gap=None, nearest_integer_miss=None),
         "does not hold", "none was found",
     ),
-    ("C05", C05, {}, "not measured yet", "up to 1,000,000,000"),
+    ("C05", C05, {}, "does not hold", "up to 1,000,000,000. At 128 bytes"),
     ("C05", C05, dict(values_exist=False), "does not hold", "missing or not finite"),
-    ("C05", C05, dict(loss_rise_low=0.01, loss_rise_high=0.09), "holds", "0.010 to 0.090 nats"),
-    ("C05", C05, dict(loss_rise_low=0.05, loss_rise_high=0.2), "inconclusive", "0.050 to 0.200 nats"),
-    ("C05", C05, dict(loss_rise_low=1.2, loss_rise_high=1.5), "does not hold", "1.200 to 1.500 nats"),
+    ("C05", C05, dict(runs=rises(0.04, 0.05, 0.06)), "holds", "rises by 0.050 [0.025, 0.075] nats"),
+    ("C05", C05, dict(runs=rises(0.0, 0.05, 0.1)), "inconclusive", "0.050 [-0.074, 0.174]"),
+    ("C05", C05, dict(runs=rises(1.1, 1.2, 1.3)), "does not hold", "1.200 [0.952, 1.448]"),
+    ("C05", C05, dict(runs=rises(0.05)), "inconclusive", "0.050, one seed"),
+    ("C05", C05, dict(runs=rises(0.05, 0.05, None)), "inconclusive", "of 3 trained models 1 know no more"),
+    ("C05", C05, dict(runs=[*rises(0.05), ["sinusoidal", 1, False, 3.3, 0.05]]), "inconclusive", "of 2 trained"),
     ("C10", C10, {}, "does not hold", "1 contradicted (Falcon-7B (D1))"),
     ("C10", C10, dict(contradicted=[]), "inconclusive", "of 1 nothing is disclosed (GPT-4 (D1))"),
     ("C10", C10, dict(contradicted=[], undisclosed=[]), "holds", "Of 1 assertions 1 are confirmed"),

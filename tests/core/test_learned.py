@@ -126,6 +126,15 @@ def test_rows_and_columns_have_tables_of_their_own():
     assert long.axes == 2
 
 
+def test_the_scale_multiplies_what_is_added_and_stays_when_resized():
+    for options in (dict(), dict(beyond="interpolate", longest=7)):
+        places = [0, 1, 3]
+        assert gap(added(learned(**options, scale=3.0), places), 3.0 * added(learned(**options), places)) < 1e-14
+    long = learned(scale=3.0).resized(7)
+    assert gap(long.weight, learned().resized(7).weight) == 0
+    assert gap(added(long, [6]), 3.0 * torch.tensor([row(3)], dtype=torch.float64)) < 1e-14
+
+
 def test_each_axis_ends_where_its_table_does():
     encoding = Learned(6, 4, axes=2)
     encoding.embed(torch.zeros(1, 16, 6), grid(4, 4))
@@ -137,7 +146,8 @@ def test_each_axis_ends_where_its_table_does():
 @pytest.mark.parametrize(
     "options",
     [dict(max_positions=0), dict(axes=0), dict(beyond="extrapolate"), dict(longest=9), dict(beyond="interpolate"),
-     dict(max_positions=4, beyond="interpolate", longest=3), dict(beyond="clamp", longest=2000)],
+     dict(max_positions=4, beyond="interpolate", longest=3), dict(beyond="clamp", longest=2000), dict(scale=0.0),
+     dict(scale=-1.0), dict(scale=float("inf")), dict(scale=float("nan"))],
     ids=str,
 )  # fmt: skip
 def test_options_that_make_no_sense(options):

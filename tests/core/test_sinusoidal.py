@@ -88,6 +88,16 @@ def test_the_base_is_an_option():
     assert gap(table(Sinusoidal(4, base=100.0), at([3.0]))[0, 0], expected) < 1e-15
 
 
+@BOTH
+def test_the_scale_multiplies_what_is_added(convention):
+    """Sines and cosines in pairs have the root mean square 1 / sqrt(2)."""
+    options, pos = dict(convention=convention, axes=2), Positions(normal(2, 4, 2) * 100)
+    plain, scaled = Sinusoidal(12, **options), Sinusoidal(12, **options, scale=0.3)
+    assert gap(table(scaled, pos), 0.3 * table(plain, pos)) < 1e-15
+    assert gap(scaled.absolute(pos), 0.3 * plain.absolute(pos)) < 1e-15
+    assert abs(table(scaled, pos).square().mean().sqrt().item() - 0.3 / math.sqrt(2)) < 1e-15
+
+
 def test_a_cached_row_is_the_row_of_the_whole():
     """Only the new rows are needed, from the first new position."""
     encoding, line = Sinusoidal(8), sequence(9, 2)
@@ -109,7 +119,8 @@ def test_embeddings_are_added_to():
 @pytest.mark.parametrize(
     "options",
     [dict(width=4, convention="marian"), dict(width=4, base=1.0), dict(width=4, base=float("nan")),
-     dict(width=4, axes=0), dict(width=2, axes=3), dict(width=0)],
+     dict(width=4, axes=0), dict(width=2, axes=3), dict(width=0), dict(width=4, scale=0.0), dict(width=4, scale=-1.0),
+     dict(width=4, scale=math.inf), dict(width=4, scale=math.nan)],
     ids=str,
 )  # fmt: skip
 def test_options_that_make_no_sense(options):

@@ -14,7 +14,11 @@ torch.set_num_threads(1)
 every = [name for name in laws.LAWS if name != "flex"]
 # These call every hook: for all tokens and for some, in rows, documents and caches, in 16 bits and in training.
 hooks = ["lowering", "cached", "evicted", "padded", "state", "training"]
-rows = [laws.judge(laws.LAWS[name], case) for case in laws.cases() for name in (hooks if "(" in case.label else every)]
+# All laws on each encoding as it is, under one mask: what another mask calls has the same signatures.
+whole = {case.label: case for case in laws.cases() if "(" not in case.label}.values()
+some = [case for case in laws.cases() if case not in whole]
+named = [(case, name) for group, names in ((whole, every), (some, hooks)) for case in group for name in names]
+rows = [laws.judge(laws.LAWS[name], case) for case, name in named]
 assert {row.encoding for row in rows} == {case.label for case in laws.cases()}
 assert not [row for row in rows if row.verdict == "BROKEN"]
 

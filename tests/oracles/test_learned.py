@@ -56,10 +56,10 @@ def test_opt_goes_on_after_a_cache(cached):
 
 @pytest.mark.parametrize("offset", [0, 13])
 def test_x_transformers(offset):
-    """AbsolutePositionalEmbedding multiplies its table by dim^-1/2."""
+    """AbsolutePositionalEmbedding multiplies its table by dim^-1/2, which is its scale."""
     their = weigh(AbsolutePositionalEmbedding(WIDTH, TABLE))
-    our = Learned(WIDTH, TABLE).double()
-    copy({our.weight: their.emb.weight * WIDTH**-0.5})
+    our = Learned(WIDTH, TABLE, scale=WIDTH**-0.5).double()
+    copy({our.weight: their.emb.weight})
     expected = their(torch.zeros(ROWS, TOKENS, WIDTH), offset=offset)
     close(added(our, sequence(TOKENS, offset)), expected.expand(ROWS, -1, -1), 1e-14)
 

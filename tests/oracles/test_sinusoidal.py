@@ -35,17 +35,23 @@ def test_marian_has_the_papers_columns_in_halves(width):
     close(halves(ours(Sinusoidal(width), sequence(TOKENS))), their.double(), 2**-24)
 
 
-def test_gptj_table_and_x_transformers_have_the_papers_columns_in_halves():
-    """create_sinusoidal_positions, and ScaledSinusoidalEmbedding with its learned scale at 1; float32 angles."""
+def test_gptj_table_has_the_papers_columns_in_halves():
+    """create_sinusoidal_positions; float32 angles."""
     expected = halves(ours(Sinusoidal(16), sequence(TOKENS)))
     close(gptj.create_sinusoidal_positions(TOKENS, 16).double(), expected, float32_angle(TOKENS))
+
+
+@pytest.mark.parametrize("scale", [1.0, 16**-0.5, 3.0])
+def test_x_transformers_has_the_papers_columns_in_halves_and_a_scale(scale):
+    """ScaledSinusoidalEmbedding, whose scale is learned and begins at w^-1/2; float32 angles."""
     scaled = ScaledSinusoidalEmbedding(16)
     places = torch.tensor([0.0, 7.5, -3.0, 59.0])
     with torch.no_grad():
-        scaled.scale.fill_(1.0)
+        scaled.scale.fill_(scale)
         their = scaled(torch.zeros(1, 4, 16), pos=places)
     pos = Positions(places.double()[None, :, None])
-    close(their.double(), halves(ours(Sinusoidal(16), pos)), float32_angle(TOKENS))
+    found = ours(Sinusoidal(16, scale=scale), pos)
+    close(their.double(), halves(found), scale * float32_angle(TOKENS))
 
 
 @pytest.mark.parametrize("width", [4, 5, 7, 16, 37])

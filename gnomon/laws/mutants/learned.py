@@ -29,7 +29,19 @@ class _Crossed(Learned):
         return super().embed(x, replace(pos, coords=pos.coords.flip(-1)))
 
 
+class _Unscaled(Learned):
+    """The scale is left out where rows are added."""
+
+    def __init__(self, width: int):
+        super().__init__(width, scale=3.0)
+
+    def embed(self, x: Tensor, pos: Positions) -> Tensor:
+        self.check_positions(pos)
+        return x + pos.only_placed(self._read(pos.anchored()[..., 0], 0)).to(x.dtype)
+
+
 MUTANTS = [
     Mutant.of("learned: clamped silently", _Silent, "domain"),
     Mutant.of("learned: rows for columns", _Crossed, "lowering"),
+    Mutant.of("learned: scale left out", _Unscaled, "lowering", "precision", "half"),
 ]

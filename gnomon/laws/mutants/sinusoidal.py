@@ -24,11 +24,22 @@ class _Arange(Sinusoidal):
         return super().embed(x, _counted(pos))
 
 
+class _Unscaled(Sinusoidal):
+    """The scale is left out where positions are added."""
+
+    def __init__(self, width: int):
+        super().__init__(width, scale=0.3)
+
+    def embed(self, x: Tensor, pos: Positions) -> Tensor:
+        return x + pos.only_placed(self.table(pos.anchored())).to(x.dtype)
+
+
 MUTANTS = [
     Mutant.of(
         "sinusoidal: arange inside", _Arange, "lowering", "cached", "packed", "padded", "matters", "precision", "half"
     ),
     Mutant.of("sinusoidal: positions in the dtype of x", _LowPositions, "precision", "half"),
+    Mutant.of("sinusoidal: scale left out", _Unscaled, "lowering", "precision", "half"),
 ]
 
 
