@@ -3,7 +3,7 @@
 Question: deep narrow models fill in masked bytes of Shakespeare, seen both ways. How well can a token's place be read
 off the residual stream after each layer, what share of the stream does it set, and what share of each layer's logits?
 
-Command:  gnomon compare experiments/dilution.py
+Command:  gnomon compare experiments/dilution.py --store runs/dilution
           gnomon results runs/dilution --export results/dilution
 
 Answer:   open: it has not been run yet

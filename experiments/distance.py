@@ -12,7 +12,8 @@ Groups: `distance 1` to `distance 8`, all trained, each equally often. Every sym
 so a guess is right in 0.125. Of 12 places 11 have a token before them and 4 have one 8 before them: by places, far
 distances are less to learn than near ones; encodings of distances learn each once.
 
-BERT's sum is `learned`, whose table begins as large as the words, as in BERT. DeBERTa's table spans the sequence and no more: rows that are never read cost time.
+BERT's sum is `learned`, whose table begins as large as the words, as in BERT. DeBERTa's
+table spans the sequence and no more: rows that are never read cost time.
 
 Each budget of steps is a training of its own, with its own warm-up, decay and rate, so that none is judged in the
 middle of a schedule that was made for another. "Steps to 0.9" is the smallest budget that reaches it. `none`, which

@@ -4,7 +4,7 @@ Question: (a) two words mean something together only where the second follows th
 training is that known, by encoding? (b) positions are added times a scale; between which norms, beside that of the
 content, is masked text learned best, and what is lost where positions are smaller or larger?
 
-Command:  gnomon compare experiments/entanglement.py
+Command:  gnomon compare experiments/entanglement.py --store runs/entanglement
           gnomon results runs/entanglement --export results/entanglement
 
 Answer:   open: it has not been run yet

@@ -4,7 +4,7 @@ Question: bytes of Shakespeare are hidden, 15 in 100 as in BERT, and guessed fro
 DeBERTa with both terms of position, with that of content to position alone (c2p), with that of position to content
 alone (p2c), and beside the other relative encodings. What does each term bring?
 
-Command:  gnomon compare experiments/masked.py
+Command:  gnomon compare experiments/masked.py --store runs/masked
           gnomon results runs/masked --export results/masked
 
 Answer:   open: it has not been run yet
@@ -13,12 +13,13 @@ It is judged by the loss on the scored bytes, in nats; few windows are right in 
 below that of byte frequencies has learned nothing. Lengths past the training length are told beside, and judge nothing.
 `standard` asks the same of whole words too, which their own letters do not give away.
 
-`learned` is the sum to beat: its table begins as large as the content, as in BERT, which draws both alike. What the norm
-alone costs is asked by `entanglement.py`.
+`learned` is the sum to beat: its table begins as large as the content, as in BERT, which draws both alike. What the
+norm alone costs is asked by `entanglement.py`.
 
 Sizing: `quick` is 36 runs and 24 trials of half the steps, at 32 (learned) to 68 (SeqPE) milliseconds of one core a
 step and some seconds a start: an hour of one core. At 3e-3, with seed 1000 on the validation part, the sinusoidal sum
-had 2.05 nats after 1000 steps and the learned one 1.89, where byte frequencies have 3.29. `standard` is sized for a GPU.
+had 2.05 nats after 1000 steps and the learned one 1.89, where byte frequencies have 3.29. `standard` is sized for a
+GPU.
 """
 
 from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Training

@@ -4,7 +4,7 @@ Question: a key of digits stands between marks anywhere in a text of random lett
 often is it found by how deep it lies, in texts as long as those of training and twice as long? And does the fading of
 positions from layer to layer, in the same models and in those of `dilution`, rank the encodings alike?
 
-Command:  gnomon compare experiments/needle.py
+Command:  gnomon compare experiments/needle.py --store runs/needle
           gnomon results runs/needle --export results/needle
 
 Answer:   open: it has not been run yet

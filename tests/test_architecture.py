@@ -28,6 +28,7 @@ LAYERS = (
     {"attention", "convert"},
     {"transformer"},
     {"laws"},
+    {"section", "toeplitz"},
     {"lab", "analysis"},
     {"claims"},
     {"report"},

@@ -5,9 +5,9 @@ Every number on a page is computed when it is written, and a test holds the page
 
 from pathlib import Path
 
-from gnomon.analysis.section import Section, Table
 from gnomon.analysis.theorems import section
 from gnomon.encodings.sinusoidal import Sinusoidal
+from gnomon.section import Section, Table
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "theorems"
 THEOREMS = ("theorem1", "theorem2", "theorem3")

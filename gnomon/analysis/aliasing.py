@@ -17,12 +17,12 @@ from gnomon.analysis.closest import (
     similarity,
 )
 from gnomon.analysis.forms import Waves, scaled, waves
-from gnomon.analysis.section import Line, Lines, Section, Table, does_not_apply
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
+from gnomon.section import Line, Lines, Section, Table, does_not_apply
 
 _KEY, _TITLE = "aliasing", "Aliasing: distant positions that look alike"
 _QUESTION = (

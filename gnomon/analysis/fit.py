@@ -9,7 +9,6 @@ from torch import Tensor
 from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.families import FITTED, family, reach, why_none
 from gnomon.analysis.least_squares import Fit, fits, fits_of_any_slope
-from gnomon.analysis.section import Line, Lines, Section, Table, Value, does_not_apply, plural, rounded
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import ENCODINGS, create
@@ -17,6 +16,7 @@ from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.none import NoPE
 from gnomon.encodings.sandwich import Sandwich
 from gnomon.errors import OptionError
+from gnomon.section import Line, Lines, Section, Table, Value, does_not_apply, plural, rounded
 
 KEY, TITLE = "fit", "Distance kernels that it can make"
 QUESTION = "Which functions of the distance can position alone add to a logit, and what becomes of them farther away?"

@@ -9,7 +9,6 @@ from torch import Tensor
 from gnomon.analysis.distance_kernel import logits
 from gnomon.analysis.forms import form, vectors
 from gnomon.analysis.nearness import MOST, NEIGHBOURS, Nearness, check_patches, euclidean, nearness
-from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply, rounded
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.alibi import Alibi
@@ -19,6 +18,7 @@ from gnomon.encodings.rope_mixed import RopeMixed
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
 from gnomon.positions import grid
+from gnomon.section import Heat, Line, Lines, Section, Table, does_not_apply, rounded
 
 KEY, TITLE = "grids", "Grids"
 QUESTION = "Are patches of a picture that are near each other near in the encoding, on one axis and on two?"

@@ -10,13 +10,13 @@ from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.cosine_sums import Return, decay_bound, returns, rising
 from gnomon.analysis.distance_kernel import envelope, gram, kernel
 from gnomon.analysis.forms import Waves, form, scaled, waves
-from gnomon.analysis.section import Figure, Line, Lines, Section, Table, does_not_apply, rounded
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.rope_mixed import RopeMixed
 from gnomon.encodings.xpos import XPos
 from gnomon.errors import OptionError
+from gnomon.section import Figure, Line, Lines, Section, Table, does_not_apply, rounded
 
 KEY, TITLE = "kernel", "Kernel"
 QUESTION = "How does what position adds to a logit change with the distance k between two tokens?"

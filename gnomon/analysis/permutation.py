@@ -12,7 +12,6 @@ from torch import Tensor
 from gnomon.analysis.arguments import check_seed, check_size
 from gnomon.analysis.exact_attention import Certificate, Exactly, certified, exactly
 from gnomon.analysis.projections import WIDEST
-from gnomon.analysis.section import Line, Lines, Section, Table
 from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line, name_of
 from gnomon.attention import Attention
 from gnomon.checked import checked
@@ -21,6 +20,7 @@ from gnomon.encodings import ENCODINGS
 from gnomon.encodings.none import NoPE
 from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.positions import Positions
+from gnomon.section import Line, Lines, Section, Table
 from gnomon.transformer import Transformer
 
 BITS = (64, 128, 256, 512)

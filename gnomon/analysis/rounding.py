@@ -8,13 +8,13 @@ from torch import Tensor
 
 from gnomon.analysis.arguments import check_seed, check_size
 from gnomon.analysis.forms import Waves, biases, form, waves
-from gnomon.analysis.section import Line, Lines, Section, Table, Value, does_not_apply
 from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, exact, holds, waved, without_waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
 from gnomon.positions import FURTHEST
+from gnomon.section import Line, Lines, Section, Table, Value, does_not_apply
 
 TITLE = "Rounding"
 QUESTION = "How large is the error of the encoding and of a logit, at which position, in which precision?"

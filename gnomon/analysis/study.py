@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from gnomon.analysis.arguments import FARTHEST, check_held, check_size
-from gnomon.analysis.section import Section
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Shape
 from gnomon.errors import OptionError, unknown
+from gnomon.section import Section
 
 Progress = Callable[[float], None]
 """Called with the share that is done, from 0 to 1."""
@@ -25,6 +25,8 @@ class Settings:
     """The length that a model was trained at: lags beyond it are those that it has not seen."""
     last: int | None = None
     """The largest lag of the search for aliases; None: as far as a few seconds go."""
+    others: bool = True
+    """Whether shifts and permutations are asked of all other encodings beside."""
 
     def __post_init__(self):
         check_size(self.positions, "positions is a number of places, each of which is looked at", 2)
@@ -42,7 +44,7 @@ def _asked(module: str, *named: str, **fixed: object) -> Question:
     def ask(encoding: Encoding, shape: Shape, settings: Settings, progress: Progress | None) -> Section:
         known = {
             "positions": settings.positions, "training": settings.training, "last": settings.last,
-            "heads": shape.heads, "shape": shape, "progress": progress,
+            "heads": shape.heads, "shape": shape, "others": settings.others, "progress": progress,
         }  # fmt: skip
         section = import_module(f"gnomon.analysis.{module}").section
         return section(encoding, **{name: known[name] for name in named}, **fixed)
@@ -61,8 +63,8 @@ QUESTIONS: dict[str, Question] = {
     "aliasing": _asked("aliasing", "last", "training", "progress"),
     "rounding": _asked("rounding", "heads"),
     "terms": _asked("terms"),
-    "translation": _asked("translation", "progress"),
-    "permutation": _asked("permutation", "progress"),
+    "translation": _asked("translation", "others", "progress"),
+    "permutation": _asked("permutation", "others", "progress"),
     "grids": _asked("grids"),
 }
 

@@ -10,13 +10,13 @@ from torch import Tensor
 from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.forms import Waves, form, vectors, waves
 from gnomon.analysis.projections import Kind, orthogonal, projections
-from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply
 from gnomon.analysis.shift_commutant import commutant_share
 from gnomon.analysis.toeplitz import expected_share, toeplitz_share
 from gnomon.analysis.untrained_layer import contents
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.errors import OptionError
+from gnomon.section import Heat, Line, Lines, Section, Table, does_not_apply
 
 MIXES = tuple(step / 20 for step in range(21))
 """Shares t of a random orthogonal matrix in `(1 - t) I + t R`."""

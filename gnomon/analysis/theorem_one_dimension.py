@@ -10,9 +10,9 @@ from gnomon.analysis.certified import FIRST, LAST, at_least, at_most, below, bou
 from gnomon.analysis.columns import value, wave_of
 from gnomon.analysis.forms import Waves
 from gnomon.analysis.ratios import exponents, power
-from gnomon.analysis.section import Section, Table
 from gnomon.checked import checked
 from gnomon.errors import OptionError
+from gnomon.section import Section, Table
 
 LONGEST = 2**22
 """Positions that are sorted at once: 32 MB."""

@@ -8,9 +8,9 @@ from gnomon.analysis.columns import value
 from gnomon.analysis.forms import Waves
 from gnomon.analysis.near_values import SLOWEST, Match, match, worst_nearest
 from gnomon.analysis.ratios import classes, count_rational, exponents, rational_pairs, root
-from gnomon.analysis.section import Line, Lines, Section, Table
 from gnomon.checked import checked
 from gnomon.errors import OptionError
+from gnomon.section import Line, Lines, Section, Table
 
 EPS = tuple(10.0**-k for k in range(2, 13, 2))
 PLAIN = 10**15

@@ -11,10 +11,10 @@ from gnomon.analysis.forms import Waves
 from gnomon.analysis.forms import waves as waves_of
 from gnomon.analysis.ratios import Ratio, classes, count_rational, exponents, rational_pairs, root
 from gnomon.analysis.repeats import BITS, Repeat, difference, places, repeat
-from gnomon.analysis.section import Section, Table
 from gnomon.analysis.turns import nearest_turn
 from gnomon.checked import checked
 from gnomon.encodings.sinusoidal import Convention, Sinusoidal
+from gnomon.section import Section, Table
 
 RANGES = (100, 1000, 8191, 10**6, 10**9, 10**12)
 """Shifts up to which the nearest repeat of the first wave is told."""

@@ -4,12 +4,12 @@ from typing import Literal
 
 from gnomon.analysis import theorem_one_dimension, theorem_two_dimensions, theorem_vectors
 from gnomon.analysis.forms import Waves, form, scaled, waves
-from gnomon.analysis.section import Section, does_not_apply
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
+from gnomon.section import Section, does_not_apply
 
 Which = Literal["theorem1", "theorem2", "theorem3"]
 

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gnomon import toeplitz
 from gnomon.analysis.arguments import real
 from gnomon.checked import checked
 from gnomon.errors import OptionError
@@ -13,23 +14,17 @@ from gnomon.errors import OptionError
 def nearest_toeplitz(a: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
     """The function of i - j that is nearest to `a` `[n, n]` in squares, float64: each diagonal has its mean."""
     check_square(a)
-    n, a = a.shape[0], a.to(torch.float64)
-    diagonal = (torch.arange(n)[:, None] - torch.arange(n) + n - 1).flatten()
-    sums = torch.zeros(2 * n - 1, dtype=torch.float64).index_add(0, diagonal, a.flatten())
-    return (sums / torch.bincount(diagonal))[diagonal].reshape(n, n)
+    return toeplitz.nearest_toeplitz(a).reshape(a.shape)
 
 
 @checked
 def toeplitz_share(a: Float[Tensor, "n n"]) -> float:
     """The share of the variance of `a` `[n, n]`, over all its pairs, that the best function of i - j explains: 0 to 1.
 
-    1 - |A - T|^2 / |A - mean|^2, where T is `nearest_toeplitz(a)` and |.|^2 sums squares. T is an orthogonal
-    projection that keeps the mean, so this is |T - mean|^2 / |A - mean|^2 as well. 1 for a constant.
+    See `gnomon.toeplitz.toeplitz_share`; 1 for a constant.
     """
     check_square(a)
-    a = a.to(torch.float64)
-    rest, whole = (a - nearest_toeplitz(a)).square().sum(), (a - a.mean()).square().sum()
-    return float(1 - rest / whole) if whole else 1.0
+    return float(toeplitz.toeplitz_share(a))
 
 
 @checked

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from gnomon.analysis.forms import form, waves
 from gnomon.analysis.rope_residual import SHIFTS, WAYS, residual
-from gnomon.analysis.section import Line, Lines, Section, Table
 from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line, name_of
 from gnomon.attention import Attention
 from gnomon.checked import checked
@@ -17,6 +16,7 @@ from gnomon.encodings import ENCODINGS
 from gnomon.errors import OptionError
 from gnomon.masks import CAUSAL, Mask
 from gnomon.positions import FURTHEST, Positions
+from gnomon.section import Line, Lines, Section, Table
 
 SHOWN = (5, 10**4, 10**6, 10**7)
 """Shifts that a table has room for."""

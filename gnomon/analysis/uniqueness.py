@@ -9,10 +9,10 @@ from gnomon.analysis.arguments import check_held, check_size
 from gnomon.analysis.duplicates import PAIRWISE, Nearest, collisions, duplicates, nearest
 from gnomon.analysis.forms import Waves, form, scaled, vectors, waves
 from gnomon.analysis.rounded_rows import Kept, kept_each, nearest_reals
-from gnomon.analysis.section import Figure, Line, Lines, Section, Table, Value, does_not_apply
 from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, holds, waved, without_waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
+from gnomon.section import Figure, Line, Lines, Section, Table, Value, does_not_apply
 
 KEY, TITLE = "uniqueness", "Uniqueness"
 QUESTION = "Does every position have a row of its own, over the real numbers and as floating point stores it?"

@@ -9,12 +9,12 @@ from torch import Tensor
 
 from gnomon.analysis.arguments import check_held, check_size, real
 from gnomon.analysis.forms import Waves, waves
-from gnomon.analysis.section import Heat, Line, Lines, Section, Table, does_not_apply, plural
 from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, unit, waved, width_of, without_waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
 from gnomon.errors import OptionError
+from gnomon.section import Heat, Line, Lines, Section, Table, does_not_apply, plural
 
 TITLE = "Wavelengths"
 QUESTION = "How far does each dimension reach before it repeats, and which steps are too small for it?"

@@ -78,6 +78,4 @@ MODULES = (
 )
 """A file each; their rules are in `rules/`."""
 
-CLAIMS: dict[str, Claim] = {
-    module.CLAIM.id: module.CLAIM for module in MODULES
-}
+CLAIMS: dict[str, Claim] = {module.CLAIM.id: module.CLAIM for module in MODULES}

@@ -8,7 +8,7 @@ from gnomon.claims.shapes import Row, Rows, Text, Whole
 RELATIVE = ("shaw", "transformer_xl", "t5", "deberta")
 ABSOLUTE = ("learned", "sinusoidal")
 PATTERN = "repeated"
-"""The task: scored is the second occurrence of a pattern."""
+"""The task, of whatever size: scored is the second occurrence of a pattern."""
 
 
 def evidence() -> Numbers:
@@ -18,7 +18,8 @@ def evidence() -> Numbers:
     at = runs.lengths(found)
     ends = (at.twice, at.longest)
     text = runs.rows(found, lambda run: runs.here(run, "paired_loss"), *map(runs.rise, ends), of=both)
-    again = runs.by_task(runs.ALGORITHMIC).get(PATTERN, [])
+    tasks = runs.by_task(runs.ALGORITHMIC)
+    again = [run for name, each in tasks.items() if name.split()[0] == PATTERN for run in each]
     patterns = runs.rows(again, runs.right, runs.right_past, of=both)
 
     def apart(rows: list, label: str, other: str, column: int) -> list:

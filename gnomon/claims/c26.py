@@ -15,8 +15,8 @@ ABSOLUTE = ("sinusoidal", "learned")
 PAST = (lengths.NEAR, lengths.NEARER, lengths.TWICE)
 ANSWERS = "algorithmic"
 """The experiment in which letters are copied."""
-COPIED = (20, 22, 25)
-"""The longest that is trained on, a little more, and a quarter more."""
+WHERE = ("the training length", "the next length", "the one after")
+"""Lengths that are asked of copies: those past training are about 1.1 and 1.25 times it."""
 
 
 def evidence() -> Numbers:
@@ -27,25 +27,32 @@ def evidence() -> Numbers:
     found = experiments.records(runs.TEXT)
     trained, *past = lengths.at(found[0], 1, *PAST)
     guesses = [guess for guess in map(measures.unigram_loss, found) if guess is not None]
-    answers = copies()
+    copied, answers = copies()
     return {
         "trained_at": trained,
         "lengths": past,
         "byte_frequencies": guesses[0] if guesses else None,
         "runs": runs.rows(found, lengths.loss(), *map(lengths.loss, PAST), of=ABSOLUTE),
-        "copied": list(COPIED),
+        "copied": copied,
         "answers": answers,
         "sources": experiments.sources(runs.TEXT, *([ANSWERS] if answers else [])),
     }
 
 
-def copies() -> list[list[Any]] | None:
-    """A row of each run that copies letters under absolute positions; None where there are no results of any."""
+def copies() -> tuple[list[int] | None, list[list[Any]] | None]:
+    """The training length of copying and the next LONGER lengths, and a row of each run that copies letters under
+    absolute positions; None where there are no results of any."""
     try:
         records = experiments.records(ANSWERS)
     except DataError:
-        return None
-    return [_copied(record) for label in ABSOLUTE for record in _copying(records, label)] or None
+        return None, None
+    found = [record for label in ABSOLUTE for record in _copying(records, label)]
+    if not found:
+        return None, None
+    trained = experiments.trained_at(found[0])
+    past = [length for length in sorted(found[0]["experiment"]["measure"]["lengths"]) if length > trained]
+    asked = [trained, *past[: len(WHERE) - 1]]
+    return asked, [_copied(record, asked) for record in found]
 
 
 def _copying(records: Sequence[Record], label: str) -> list[Record]:
@@ -56,14 +63,14 @@ def _copying(records: Sequence[Record], label: str) -> list[Record]:
         if record["experiment"]["encoding"] == label
         and record["experiment"]["task"].get("name") == "copy"
         and record["experiment"]["training"].get("randomised") is None
-        and experiments.trained_at(record) == COPIED[0]
+        and not record["experiment"]["task"].get("options")
     ]
     return sorted(found, key=experiments.seed)
 
 
-def _copied(record: Record) -> list[Any]:
-    right = [experiments.at(record, length, "exact") for length in COPIED]
-    chance = experiments.at(record, COPIED[1], "chance_exact")
+def _copied(record: Record, asked: Sequence[int]) -> list[Any]:
+    right = [experiments.at(record, length, "exact") for length in asked]
+    chance = experiments.at(record, asked[1], "chance_exact")
     return [record["experiment"]["encoding"], experiments.seed(record), runs.learned(record), *right, chance]
 
 
@@ -94,7 +101,7 @@ CLAIM = Claim(
     cheap=False,
     columns={
         "runs": (*lengths.RUN_COLUMNS, *(f"loss at {ratio:g} times the length" for ratio in PAST)),
-        "answers": (*runs.RUN_COLUMNS, *(f"right at {n} letters" for n in COPIED), "chance"),
+        "answers": (*runs.RUN_COLUMNS, *(f"right at {where}" for where in WHERE), "chance"),
         "sources": experiments.SOURCE_COLUMNS,
     },
     shape={
@@ -102,8 +109,8 @@ CLAIM = Claim(
         "lengths": lengths.LENGTHS,
         "byte_frequencies": Real(0, none=True),
         "runs": Rows(Row((*lengths.RUN, *(lengths.NATS for _ in PAST))), begins=ABSOLUTE),
-        "copied": lengths.LENGTHS,
-        "answers": Unless(Rows(Row((*runs.RUN, *(runs.SHARE for _ in COPIED), runs.SHARE)))),
+        "copied": Unless(lengths.LENGTHS),
+        "answers": Unless(Rows(Row((*runs.RUN, *(runs.SHARE for _ in WHERE), runs.SHARE)))),
         "sources": experiments.SOURCES,
     },
 )

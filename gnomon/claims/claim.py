@@ -74,37 +74,31 @@ class Claim:
     """Where the document says it, by the document's own numbers; `;` between those of D1 and of D2."""
     question: str
     """What is measured or proved to settle it."""
-    evidence: Callable[[], Numbers] | None = None
-    """Finds the numbers; None: it is not written, or has to be trained for."""
-    rule: Rule | None = None
+    evidence: Callable[[], Numbers]
+    """Finds the numbers; DataError where what it reads is not there."""
+    rule: Rule
+    shape: Mapping[str, shapes.Shape]
+    """What each of the numbers has to be, for a rule to make sense of them."""
     cheap: bool = True
     """Whether the numbers are found in a few seconds, and so anew each time that they are asked for."""
     awaits: str = ""
-    """What of the question needs trained models, and is in none of the numbers."""
+    """What of the question is in none of the numbers."""
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What the values of a row are, for each list of rows among the numbers, and for a list that is one row."""
-    shape: Mapping[str, shapes.Shape] = field(default_factory=dict)
-    """What each of the numbers has to be, for a rule to make sense of them."""
 
     def __post_init__(self):
-        if (self.evidence is None) != (self.rule is None):
-            raise ValueError(f"{self.id}: evidence has a rule that judges it, and a rule has evidence")
-        if (self.evidence is None) != (not self.shape):
+        if not self.shape:
             raise ValueError(f"{self.id}: evidence states the shape of its numbers")
-        if self.evidence is None and not self.awaits:
-            raise ValueError(f"{self.id}: a claim without evidence says what it waits for")
 
     @property
-    def command(self) -> str | None:
-        """What finds the numbers again; None where nothing does."""
-        if self.evidence is None:
-            return None
+    def command(self) -> str:
+        """What finds the numbers again."""
         return f"gnomon claims {self.id} -v" if self.cheap else f"gnomon claims {self.id} --record"
 
     @property
     def corrected(self) -> str:
         """Why the rule was changed after its first record, as its file tells it (CORRECTED); empty where it was not."""
-        return "" if self.rule is None else self.rule.__globals__.get("CORRECTED", "")
+        return self.rule.__globals__.get("CORRECTED", "")
 
     def check(self, numbers: Numbers) -> None:
         """ValueError, which says why, for numbers of another shape than is stated."""
@@ -112,8 +106,6 @@ class Claim:
 
     def judge(self, numbers: Numbers | None) -> Verdict:
         """The verdict over these numbers, or that there are none."""
-        if self.rule is None:
-            return Verdict("not measured yet", f"It waits for trained models. {self.awaits}")
         if numbers is None:
             return Verdict("not measured yet", f"No record of it here; `{self.command}` makes one.")
         return self.rule(numbers)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gnomon.claims import experiments, records
+from gnomon.claims import experiments, needed, records
 from gnomon.claims.claim import Claim, Numbers, Verdict
 from gnomon.claims.history import Order, Past, order, past
 from gnomon.claims.provenance import doubts
@@ -30,14 +30,16 @@ class Entry:
     verdict: Verdict
     basis: Basis
     numbers: Numbers | None
-    rule: Past | None
-    """The past of the file of the rule; None where there is no rule."""
+    rule: Past
+    """The past of the file of the rule."""
     record: records.Record | None = None
     record_past: Past | None = None
     precedes: Order | None = None
     """Whether the rule, as it was committed last, is older than the first record; None where one is not there."""
     damaged: str = ""
     """Why what lies in the place of the record cannot be read, and what to do; empty where nothing does, or it can."""
+    missing: tuple[str, ...] = ()
+    """Experiments that the numbers are found from, and that have no results here."""
     warnings: tuple[str, ...] = ()
     """What stands between the verdict and belief in it."""
 
@@ -73,22 +75,23 @@ class Entry:
             "thresholds": thresholds(claim),
             "corrected": claim.corrected,
             "precedes": self.precedes,
-            "rule": None if self.rule is None else asdict(self.rule),
+            "rule": asdict(self.rule),
             "record": None if self.record is None else asdict(self.record),
             "record_past": None if self.record_past is None else asdict(self.record_past),
             "damaged": self.damaged or None,
+            "missing": list(self.missing),
             "warnings": list(self.warnings),
         }
 
 
-def told_rule(claim: Claim) -> str | None:
+def told_rule(claim: Claim) -> str:
     """The rule in words, as its function tells it."""
-    return None if claim.rule is None else " ".join((claim.rule.__doc__ or "").split())
+    return " ".join((claim.rule.__doc__ or "").split())
 
 
 def thresholds(claim: Claim) -> dict[str, float]:
     """The thresholds of a claim's rule by name: the numbers that its file calls in capitals."""
-    known = {} if claim.rule is None else claim.rule.__globals__
+    known = claim.rule.__globals__
     return {name: value for name, value in known.items() if name.isupper() and isinstance(value, int | float)}
 
 
@@ -107,8 +110,6 @@ def entries(claims: Iterable[Claim], folder: Path | None = None) -> Iterator[Ent
 
 def entry(claim: Claim, folder: Path | None = None) -> Entry:
     """One claim as it stands. A record that cannot be read, or not be judged, costs the claim its record alone."""
-    if claim.rule is None:
-        return Entry(claim, claim.judge(None), "none", None, None)
     rule = past(records.file_of_rule(claim))
     record = path = record_past = precedes = then = None
     damaged, why, warnings = "", "", [*_of_rule(claim, rule)]
@@ -139,7 +140,8 @@ def entry(claim: Claim, folder: Path | None = None) -> Entry:
         basis, numbers, verdict = "record", record.numbers, then
     else:
         basis, numbers, verdict = "none", None, _unjudged(claim, folder, why)
-    return Entry(claim, verdict, basis, numbers, rule, record, record_past, precedes, damaged, tuple(warnings))
+    lacking = needed.missing(claim)
+    return Entry(claim, verdict, basis, numbers, rule, record, record_past, precedes, damaged, lacking, tuple(warnings))
 
 
 def _judged(claim: Claim, record: records.Record) -> Verdict:
@@ -155,7 +157,13 @@ def _unjudged(claim: Claim, folder: Path | None, why: str) -> Verdict:
     """Why there is nothing to judge."""
     if folder is None:
         return Verdict("not measured yet", f"No folder of records: {records.NOWHERE}.")
-    return Verdict("not measured yet", f"{why}.") if why else claim.judge(None)
+    if why:
+        return Verdict("not measured yet", f"{why}.")
+    lacking = needed.missing(claim)
+    if not lacking:
+        return claim.judge(None)
+    asked = ", ".join(f"`{command}`" for command in needed.commands(lacking))
+    return Verdict("not measured yet", f"No record of it here, nor results: {asked}, then `{claim.command}`.")
 
 
 def _precedes(rule: Past, record: Past, folder: Path) -> Order:

@@ -71,12 +71,6 @@ def digest_of(held: bytes) -> str:
 
 def check_recordable(claim: Claim) -> Past:
     """The past of a claim's rule, from before there is a record; OptionError where it is not committed as it stands."""
-    if claim.rule is None:
-        raise OptionError(
-            f"{claim.id} has no evidence to record",
-            given="it waits for trained or timed models",
-            do="record others: `gnomon claims --record` records all that can be",
-        )
     known = past(file_of_rule(claim))
     if known.silent or known.changed:
         raise OptionError(

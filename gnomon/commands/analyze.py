@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
-from rich.padding import Padding
 from tyro.conf import arg
 from tyro.constructors import PrimitiveConstructorSpec
 
-from gnomon.commands.output import Json, Screen, print_json, table
+from gnomon.commands.output import Json, Screen, print_json
+from gnomon.commands.sections import show, show_others
 
 
 def _words(words: list[str]) -> tuple[str, ...]:
@@ -43,9 +43,10 @@ Lag = Annotated[
 ]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from gnomon.analysis.section import Section, Table
+    from gnomon.encoding import Encoding, Shape
+    from gnomon.section import Section
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,6 @@ class Analyze:
     def run(self) -> int:
         from gnomon.analysis.study import Settings, study
         from gnomon.encoding import Shape
-        from gnomon.encodings import build, named
 
         if self.out is not None:
             from gnomon.report.study import check
@@ -98,16 +98,16 @@ class Analyze:
             check(self.out)
         settings = Settings(self.positions, self.training, self.last)
         shape = Shape(width=self.width, heads=self.heads)
-        encoding = build(named(self.name), shape, **_options(self.options or ()))
+        encoding = as_built(self.name, shape, _options(self.options or ()))
         sections, out, shown = [], Screen(), 0
-        with _watched(quiet=self.json) as progress:
+        with watched(quiet=self.json) as progress:
             for section in study(encoding, shape, settings, self.only or (), progress):
                 sections.append(section)
                 if not self.json and section.applies:
                     shown += 1
-                    _show(out, section, first=shown == 1)
+                    show(out, section, first=shown == 1)
         if not self.json:
-            _show_others(out, [section for section in sections if not section.applies], first=not shown)
+            show_others(out, "Questions that do not apply", sections, first=not shown)
         if self.out is not None:
             self._write(sections)
         if self.json:
@@ -143,6 +143,23 @@ class Analyze:
         study.write(sections, self.out, title=self.name, settings=self._settings, command=again)
 
 
+def as_built(name: str, shape: "Shape", options: "Mapping[str, object]") -> "Encoding":
+    """An encoding as it is built, before any training; random tables are the same every time."""
+    import torch
+
+    from gnomon.encodings import create
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return create(name, shape, **options)
+
+
+def words_of(options: "Mapping[str, object]") -> tuple[str, ...]:
+    """Options as they are given on the command line: `_options` reads them again."""
+    plain = {name: isinstance(value, str) and _is_text(value) for name, value in options.items()}
+    return tuple(f"{name}={value if plain[name] else repr(value)}" for name, value in options.items())
+
+
 def _options(words: tuple[str, ...]) -> dict[str, object]:
     """KEY=VALUE as Python values; a value that is none is text."""
     from gnomon.errors import OptionError
@@ -154,15 +171,21 @@ def _options(words: tuple[str, ...]) -> dict[str, object]:
             raise OptionError("an option of an encoding is KEY=VALUE", given=word, do="try --options base=500000")
         if name in found:
             raise OptionError(f"{name} is given twice", given=word, do="give it once")
-        try:
-            found[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            found[name] = value
+        found[name] = value if _is_text(value) else ast.literal_eval(value)
     return found
 
 
+def _is_text(word: str) -> bool:
+    """Whether a word is no value of Python's."""
+    try:
+        ast.literal_eval(word)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return True
+    return False
+
+
 @contextmanager
-def _watched(quiet: bool) -> "Iterator[Callable[[str, float], None] | None]":
+def watched(quiet: bool) -> "Iterator[Callable[[str, float], None] | None]":
     """A bar on stderr for what takes long, where that is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -175,37 +198,3 @@ def _watched(quiet: bool) -> "Iterator[Callable[[str, float], None] | None]":
     with Progress(*columns, console=console, transient=True) as bars:
         task = bars.add_task("", total=1.0)
         yield lambda key, share: bars.update(task, description=key, completed=share)
-
-
-def _show(out: Screen, section: "Section", first: bool) -> None:
-    out.print("" if first else "\n", f"{section.key}: {section.title}", sep="")
-    out.print(Padding(section.question, (0, 0, 0, 2)))
-    out.print(f"\n{section.answer}")
-    for made in section.tables:
-        _show_table(out, made)
-
-
-def _show_others(out: Screen, others: "list[Section]", first: bool) -> None:
-    """What does not apply, each reason once."""
-    reasons: dict[str, list[str]] = {}
-    for section in others:
-        reasons.setdefault(section.answer, []).append(section.key)
-    if reasons:
-        out.print("" if first else "\n", "Questions that do not apply", sep="")
-    for why, keys in reasons.items():
-        out.print(Padding(f"{', '.join(keys)}: {why}", (0, 0, 0, 2)))
-
-
-def _show_table(out: Screen, found: "Table") -> None:
-    from gnomon.report.study import cell
-
-    numbers = [
-        name for at, name in enumerate(found.columns) if all(isinstance(row[at], int | float) for row in found.rows)
-    ]
-    shown = table(*found.columns, right=numbers)
-    for row in found.rows:
-        shown.add_row(*map(cell, row))
-    out.print(f"\n{found.title}\n")
-    out.table(shown)
-    if found.note:
-        out.print(found.note)

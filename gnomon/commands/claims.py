@@ -38,8 +38,9 @@ class Claims:
     is not older than what it judges is told, with the reason why it was
     corrected, and so is a record that is not as it was made. Cheap numbers
     are found anew each time, others are read from records, which --record
-    writes: only for a rule that is committed. Some seconds in all; a minute
-    to record. The exit code is 1 if a record cannot be read.
+    writes: only for a rule that is committed, and from experiments whose
+    results are there. Some seconds in all; a minute to record. The exit code
+    is 1 if a record cannot be read.
 
     Examples:
       gnomon claims
@@ -108,17 +109,18 @@ class Claims:
         elif self.verbose:
             _explain(held)
         else:
-            _show(held)
+            _show(held, folder is not None)
         return int(any(each.damaged for each in held))
 
     def _record(self, claims: "Sequence[Claim]") -> int:
-        from gnomon.claims import records
+        from gnomon.claims import needed, records
         from gnomon.claims.history import past
         from gnomon.claims.ledger import entry
         from gnomon.claims.provenance import doubts
 
-        chosen = claims if self.ids else [claim for claim in claims if claim.rule is not None]
+        chosen = claims if self.ids else [claim for claim in claims if not needed.missing(claim)]
         for claim in chosen:
+            needed.check(claim)
             records.check_recordable(claim)
         folder = records.writable(self.records)
         for claim in chosen:
@@ -139,6 +141,8 @@ class Claims:
             for each in written:
                 say(f"{each['file']}: {each['verdict']}")
         _note("Commit them as they are: until then git cannot tell whether they were edited.")
+        if left := [claim.id for claim in claims if needed.missing(claim)]:
+            _note(f"Not recorded, for want of results: {', '.join(left)}. `gnomon claims` names their experiments.")
         return 0
 
 
@@ -178,29 +182,24 @@ def _told(claims: "Sequence[Claim]") -> "Iterator[Claim]":
             bar.advance(task)
 
 
-def _show(held: "Sequence[Entry]") -> None:
+def _show(held: "Sequence[Entry]", recordable: bool) -> None:
+    """recordable: there is a folder of records, so that what makes one is worth telling."""
     out = Screen()
-    judged = [each for each in held if each.claim.rule is not None]
-    if judged:
-        made = table("id", "claim", "verdict", "basis", "rule", "record", whole=("id", "basis", "rule", "record"))
-        for each in judged:
-            basis = each.basis + "*" * (each.numbers is not None and bool(each.claim.awaits))
-            made.add_row(
-                each.claim.id, each.claim.title, each.verdict.short, "-" if basis == "none" else basis,
-                _short(each.rule, "last"), _short(each.record_past, "first"),
-            )  # fmt: skip
-        out.table(made)
-        out.print(
-            "\nbasis: computed just now, or from a record; *: something still waits for trained models. "
-            "rule: the commit that last changed the rule. record: the first commit of a record. "
-            f"`gnomon claims {judged[0].claim.id} -v` has the reason and the numbers.\n"
-        )
-    waiting = [each.claim.id for each in held if each.claim.rule is None]
-    if waiting:
-        out.print(
-            f"Not measured yet, for want of trained or timed models: {', '.join(waiting)}. "
-            f"`gnomon claims {waiting[0]} -v` has what is asserted, and what will settle it.\n"
-        )
+    made = table("id", "claim", "verdict", "basis", "rule", "record", whole=("id", "basis", "rule", "record"))
+    for each in held:
+        basis = each.basis + "*" * (each.numbers is not None and bool(each.claim.awaits))
+        made.add_row(
+            each.claim.id, each.claim.title, each.verdict.short, "-" if basis == "none" else basis,
+            _short(each.rule, "last"), _short(each.record_past, "first"),
+        )  # fmt: skip
+    out.table(made)
+    out.print(
+        "\nbasis: computed just now, or from a record; *: something asked is not measured. "
+        "rule: the commit that last changed the rule. record: the first commit of a record. "
+        f"`gnomon claims {held[0].claim.id} -v` has the reason and the numbers.\n"
+    )
+    if recordable:
+        _unmeasured(out, [each for each in held if each.basis == "none"])
     counted = Counter(each.verdict.word for each in held)
     told = ", ".join(f"{word}: {count}" for word, count in counted.most_common())
     out.print(f"{len(held)} {'claim' if len(held) == 1 else 'claims'}. {told}")
@@ -208,6 +207,24 @@ def _show(held: "Sequence[Entry]") -> None:
     if warnings:
         out.print()
         out.print(items(warnings))
+
+
+def _unmeasured(out: Screen, held: "Sequence[Entry]") -> None:
+    """Which experiments claims without numbers wait for, each with the claims, and the commands to measure them."""
+    from gnomon.claims.needed import commands
+
+    waiting: dict[str, list[str]] = {}
+    for each in held:
+        for name in each.missing:
+            waiting.setdefault(name, []).append(each.claim.id)
+    if waiting:
+        out.print("Not measured yet, for want of results of experiments:")
+        out.pairs((f"- {name}", " ".join(ids)) for name, ids in waiting.items())
+        name = next(iter(waiting)) if len(waiting) == 1 else "NAME"
+        asked = [*(f"`{command}`" for command in commands([name])), "then `gnomon claims ID --record`"]
+        out.print(f"{', '.join(asked)}. The file's first lines tell of its forms and of the time.\n")
+    if ready := [each.claim.id for each in held if not each.missing]:
+        out.print(f"Not recorded yet: {' '.join(ready)}. `gnomon claims {ready[0]} --record` makes a record.\n")
 
 
 def _short(known: "Past | None", which: str) -> str:
@@ -263,9 +280,7 @@ def _numbers(out: Screen, each: "Entry") -> None:
         out.table(made)
 
 
-def _full(known: "Past | None", which: str) -> str:
-    if known is None:
-        return ""
+def _full(known: "Past", which: str) -> str:
     commit = getattr(known, which)
     if commit is None:
         return f"{known.silent} ({known.file})"
@@ -273,8 +288,6 @@ def _full(known: "Past | None", which: str) -> str:
 
 
 def _recorded(each: "Entry") -> str:
-    if each.rule is None:
-        return ""
     if each.record is None:
         return "cannot be read" if each.damaged else "none"
     told = f"{each.record.recorded_at}, at {each.record.commit}; first in git: {_full(each.record_past, 'first')}"

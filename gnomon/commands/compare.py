@@ -71,9 +71,9 @@ class Compare:
     precision: Annotated[str | None, arg(metavar="{fp32,bf16}", help_behavior_hint="")] = None
     """Precision of the arithmetic in training."""
     tune: Annotated[tuple[float, ...], arg(metavar="RATE ...", help_behavior_hint="")] = ()
-    """Learning rates: each encoding gets its best on held-in data."""
+    """Learning rates; each encoding gets its best."""
     form: Annotated[str | None, arg(metavar="NAME", help_behavior_hint="(default: quick)")] = None
-    """Which of the FORMS of a file: quick, standard."""
+    """Which of a file's FORMS."""
     cpu: Flag = False
     """Leave GPUs alone."""
     workers: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: one a core or GPU)")] = None

@@ -5,19 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
-from rich.padding import Padding
 from tyro.conf import arg
 
-from gnomon.commands.output import Json, Screen, note, print_json, table
+from gnomon.commands.output import Json, Screen, note, print_json
+from gnomon.commands.sections import show, show_others
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from gnomon.analysis.section import Section
-    from gnomon.lab.probes import probe
     from gnomon.lab.store import Store
-
-    Found = list[tuple[ModuleType, probe.Result | probe.NotAsked]]
+    from gnomon.section import Section
 
 SHORT = 8
 """Digits of a run's hash in messages."""
@@ -58,26 +53,27 @@ class Probe:
     json: Json = False
 
     def run(self) -> int:
-        from gnomon.commands.report import check
         from gnomon.errors import OptionError
         from gnomon.lab import probes
-        from gnomon.lab.probes.probe import NotAsked
         from gnomon.lab.probes.subject import restored
         from gnomon.lab.store import Store
 
-        check(self.out)
+        if self.out is not None:
+            from gnomon.report.study import check
+
+            check(self.out)
         if self.examples < 2:
             raise OptionError("an error is over several examples", given=self.examples, allowed="2 or more")
         probes.named(self.only)
         store = Store(self.store)
         subject = restored(store, _hash(store, self.run_name), self.examples)
-        experiment, out, found = subject.experiment, Screen(), []
+        experiment, out, sections = subject.experiment, Screen(), []
         if not self.json:
             out.print(f"{experiment.title}, seed {experiment.seed}, trained at length {subject.length}")
         for probe, result in probes.asked(subject, self.only):
-            found.append((probe, result))
-            if not self.json and not isinstance(result, NotAsked):
-                _show(out, probe, result)
+            sections.append(section := probes.section(probe, result))
+            if not self.json and section.applies:
+                show(out, section)
         settings = {
             "run": experiment.hash,
             "label": experiment.title,
@@ -86,21 +82,23 @@ class Probe:
             "examples": self.examples,
         }
         if self.json:
-            print_json(settings | _plain(found))
+            asked = {section.key: section.numbers for section in sections if section.applies}
+            others = {section.key: section.answer for section in sections if not section.applies}
+            print_json(settings | {"probes": asked, "not_asked": others})
         else:
-            _show_others(out, found)
+            show_others(out, "Probes that do not apply", sections)
         if self.out is not None:
-            self._write(found, settings)
+            self._write(sections, settings)
             note(f"figures: {self.out}")
         return 0
 
-    def _write(self, found: "Found", settings: dict[str, Any]) -> None:
+    def _write(self, sections: "list[Section]", settings: dict[str, Any]) -> None:
         from gnomon.report import study
 
         words = ["gnomon", "probe", settings["run"], "--store", self.store, "--examples", str(self.examples)]
         words += ["--only", *self.only] * bool(self.only) + ["--out", self.out]
         study.write(
-            [_section(probe, result) for probe, result in found],
+            sections,
             self.out,
             title=settings["label"],
             settings=settings,
@@ -125,68 +123,3 @@ def _hash(store: "Store", begins: str | None) -> str:
         allowed=", ".join(named[:LISTED]) + more or "none: the store has no finished run",
         do="choose one, or train one: gnomon compare",
     )
-
-
-def _plain(found: "Found") -> dict[str, Any]:
-    from gnomon.lab.probes.probe import NotAsked
-
-    return {
-        "probes": {probe.KEY: result.numbers() for probe, result in found if not isinstance(result, NotAsked)},
-        "not_asked": {probe.KEY: result.why for probe, result in found if isinstance(result, NotAsked)},
-    }
-
-
-def _section(probe: "ModuleType", result: "probe.Result | probe.NotAsked") -> "Section":
-    """The same as a page of the report takes it."""
-    from gnomon.analysis import section
-    from gnomon.lab.probes.probe import NotAsked
-
-    if isinstance(result, NotAsked):
-        return section.does_not_apply(probe.KEY, probe.TITLE, probe.QUESTION, result.why)
-    tables = tuple(section.Table(made.title, made.columns, made.rows, made.note) for made in result.tables())
-    figures = tuple(
-        section.Lines(
-            made.title,
-            made.x,
-            made.y,
-            tuple(section.Line(line.label, line.x, line.y) for line in made.lines),
-            made.x_log,
-            made.y_log,
-        )
-        for made in result.figures()
-    )
-    return section.Section(probe.KEY, probe.TITLE, probe.QUESTION, "", tables, figures, (), result.numbers())
-
-
-def _show(out: Screen, probe: "ModuleType", result: "probe.Result") -> None:
-    out.print(f"\n\n{probe.KEY}: {probe.TITLE}")
-    out.print(Padding(probe.QUESTION, (0, 0, 0, 2)))
-    for made in result.tables():
-        _show_table(out, made)
-
-
-def _show_table(out: Screen, found: "probe.Table") -> None:
-    from gnomon.report.study import cell
-
-    numbers = [name for at, name in enumerate(found.columns) if not any(isinstance(row[at], str) for row in found.rows)]
-    shown = table(*found.columns, right=numbers)
-    for row in found.rows:
-        shown.add_row(*map(cell, row))
-    out.print(f"\n{found.title}\n")
-    out.table(shown)
-    if found.note:
-        out.print(found.note)
-
-
-def _show_others(out: Screen, found: "Found") -> None:
-    """What does not apply, each reason once."""
-    from gnomon.lab.probes.probe import NotAsked
-
-    reasons: dict[str, list[str]] = {}
-    for probe, result in found:
-        if isinstance(result, NotAsked):
-            reasons.setdefault(result.why, []).append(probe.KEY)
-    if reasons:
-        out.print("\n\nProbes that do not apply")
-    for why, keys in reasons.items():
-        out.print(Padding(f"{', '.join(keys)}: {why}", (0, 0, 0, 2)))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from gnomon.commands.analyses import analyses
+from gnomon.commands.analyze import watched
 from gnomon.commands.output import Json, StorePath, print_json
 from gnomon.commands.portraits import portraits
 from gnomon.commands.stdout import say
@@ -14,18 +16,23 @@ from gnomon.commands.stdout import say
 if TYPE_CHECKING:
     from gnomon.lab.exported import Exported
     from gnomon.lab.store import Store
+    from gnomon.report.analyses import Analyses
 
 
 @dataclass(frozen=True)
 class Report:
     """Write the report of all stored runs again; nothing is trained.
 
-    One HTML file that works offline and can be mailed. --figure writes its
-    main figure, loss against length, as a picture besides.
+    One HTML file that works offline and can be mailed. --analysis adds what
+    `gnomon analyze` finds of each encoding without training, at the sizes of
+    the runs: seconds for each. --figure writes the main figure, loss against
+    length, as a picture besides. STORE may be a folder of exported results.
 
     Examples:
       gnomon report
       gnomon report runs --out rope_or_alibi.html
+      gnomon report --analysis
+      gnomon report results/text --analysis --out text.html
       gnomon report --figure loss.svg
     """
 
@@ -35,15 +42,19 @@ class Report:
     """Where the report goes."""
     figure: Annotated[str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
     """Where the main figure goes, as .svg or .png by its name."""
+    analysis: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
+    """What is known of each encoding without training."""
     json: Json = False
 
     def run(self) -> int:
         from gnomon import report
         from gnomon.lab.exported import opened
 
+        check(self.out)
         store = opened(self.store)
         records = store.records()
-        written = {"report": str(write(store, records, self.out))}
+        found = _analyses(records, quiet=self.json) if self.analysis else None
+        written = {"report": str(write(store, records, self.out, analyses=found))}
         if self.figure is not None:
             written["figure"] = str(report.figure(records, self.figure))
         if self.json:
@@ -68,8 +79,17 @@ def check(out: str | None) -> None:
         raise OptionError("the report cannot be written there", given=out, do="name a file in a folder of your own")
 
 
+def _analyses(records: list[dict[str, Any]], quiet: bool) -> "Analyses":
+    with watched(quiet) as progress:
+        return analyses(records, progress)
+
+
 def write(
-    store: "Store | Exported", records: list[dict[str, Any]], out: str | None, command: str | None = None
+    store: "Store | Exported",
+    records: list[dict[str, Any]],
+    out: str | None,
+    command: str | None = None,
+    analyses: "Analyses | None" = None,
 ) -> Path:
     """Write the report of these records, by default into their store; the path of the file."""
     from gnomon import report
@@ -82,5 +102,6 @@ def write(
         curves={hash: store.curve(hash) for hash in hashes},
         portraits=portraits(store, records),
         trials=store.trials().records(),
+        analyses=analyses,
         command=command,
     )

@@ -1,5 +1,7 @@
 """Everything a run needs to go on as if it had never stopped, in one safetensors file; nothing is pickled."""
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from torch import Tensor, nn
 
 from gnomon.lab.files import replace_file
 
-FORMAT = "2"
+FORMAT = "3"
 STATE = ("step", "exp_avg", "exp_avg_sq")
 """What AdamW keeps for each parameter."""
 
@@ -44,7 +46,7 @@ def save(path: Path, hash: str, model: nn.Module, optimizer: torch.optim.AdamW, 
             if parameter in optimizer.state:
                 tensors[f"{key}.{name}"] = torch.as_tensor(optimizer.state[parameter][key])
     tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {"format": FORMAT, "experiment": hash, "step": str(history.step)}
+    metadata = {"format": FORMAT, "experiment": hash, "step": str(history.step), "sha256": _sum(tensors)}
     replace_file(path, lambda temporary: save_file(tensors, temporary, metadata))
 
 
@@ -77,14 +79,30 @@ def step_of(path: Path, hash: str) -> int:
     return int(metadata["step"]) if _ours(metadata, hash) else 0
 
 
+def whole(path: Path, hash: str) -> bool:
+    """Whether this run can go on from the checkpoint: it is its own, and no byte of it has changed."""
+    return _read(path, hash) is not None
+
+
 def _read(path: Path, hash: str) -> dict[str, Tensor] | None:
     try:
         with safe_open(path, "pt") as file:
-            if not _ours(file.metadata() or {}, hash):
+            metadata = file.metadata() or {}
+            if not _ours(metadata, hash):
                 return None
-            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
     except (OSError, SafetensorError):
         return None
+    return tensors if _sum(tensors) == metadata.get("sha256") else None
+
+
+def _sum(tensors: Mapping[str, Tensor]) -> str:
+    """sha256 of names, kinds, shapes and numbers: a weight that changes on disk is another, and as finite, number."""
+    sha = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        sha.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        sha.update(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()))
+    return sha.hexdigest()
 
 
 def _ours(metadata: dict[str, str], hash: str) -> bool:

@@ -15,6 +15,7 @@ from gnomon.errors import OptionError, StoreError, unknown
 from gnomon.lab.corpus import pin
 from gnomon.lab.events import Event, Progress, Quiet
 from gnomon.lab.experiment import Experiment
+from gnomon.lab.files import REMOVED
 from gnomon.lab.interrupt import Interrupted, flagged
 from gnomon.lab.load import Plan
 from gnomon.lab.machine import cores
@@ -92,7 +93,11 @@ def run(
                     raise Interrupted(len(unique) - len(sweep.waiting), len(unique))
     finally:
         progress.end()
-    return [store.record(e.hash) for e in pinned]
+    records = [store.record(e.hash) for e in pinned]
+    if None in records:
+        lost = ", ".join(e.hash for e, record in zip(pinned, records) if record is None)
+        raise StoreError("the store has lost runs that were made", given=f"{store.path}: {lost}", do=REMOVED)
+    return records
 
 
 def run_plan(
@@ -197,7 +202,8 @@ class _Sweep:
             self._note(experiment, "stored")
         record = self.pool.store.record(hash)
         if end["end"] == "written" and record is None:
-            raise StoreError("the store has lost a run that was written", given=str(self.pool.store.folder(hash)))
+            given = str(self.pool.store.folder(hash))
+            raise StoreError("the store has lost a run that was made", given=given, do=REMOVED)
         if record is None or record["status"] != "failed":
             self.pool.store.log(hash).unlink(missing_ok=True)
 
@@ -209,11 +215,15 @@ class _Sweep:
             if not ours:
                 self.waiting[experiment.hash] = experiment
                 return
-            if _missing(store.record(experiment.hash), self.pool.settings["retry"]):
-                draft = Draft(experiment, self.pool.settings["command"])
-                draft.record["reason"] = reason
-                draft.write(store)
-                self._note(experiment, "failed", reason=reason)
+            record = store.record(experiment.hash)
+            if not _missing(record, self.pool.settings["retry"]):
+                # It died after its last word to the store, and before that to us.
+                self.progress.update(_planned(experiment, record))
+                return
+            draft = Draft(experiment, self.pool.settings["command"])
+            draft.record["reason"] = reason
+            draft.write(store)
+            self._note(experiment, "failed", reason=reason)
 
     def _postpone(self, experiment: Experiment) -> None:
         self.later[experiment.hash] = time.monotonic() + AGAIN

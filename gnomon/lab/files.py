@@ -1,14 +1,23 @@
 """Files that are there whole or not at all, whenever the machine stops."""
 
+import errno
 import os
+import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from safetensors import SafetensorError
 
 from gnomon.errors import StoreError
+
+REMOVED = "its folder was removed meanwhile: run the same command again, and what was in it is made anew"
+"""What to do where a store has gone."""
+
+TRIES = 3
+"""How often something is written whose unfinished form is cleared away meanwhile."""
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
@@ -19,18 +28,70 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     path = path.resolve()
     if path.exists() and not path.is_file():
         raise StoreError("only a file can be written anew", given=str(path), do="name another file")
-    with writing(path):
+
+    def begin() -> Path:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".tmp")
         os.close(handle)
-        temporary = Path(name)
-        try:
-            write(temporary)
-            sync(temporary)
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        return Path(name)
+
+    def end(temporary: Path) -> None:
+        write(temporary)
+        sync(temporary)
+        os.replace(temporary, path)
+
+    with writing(path):
+        whole(begin, end)
         sync(path.parent)
+
+
+def whole(begin: Callable[[], Path], end: Callable[[Path], None]) -> None:
+    """Have `begin` make something unfinished, and `end` fill it and give it its name; nothing stays of what fails.
+
+    Both are asked again where the unfinished thing has been cleared away: where locks cannot be relied on, two
+    processes make one run, and each takes what the other is writing for something that a dead one has left.
+    """
+    for left in reversed(range(TRIES)):
+        temporary = begin()
+        try:
+            end(temporary)
+            return
+        except BaseException as error:
+            cleared = not temporary.exists() and temporary.parent.is_dir()
+            _drop(temporary)
+            if not (left and cleared and isinstance(error, OSError | SafetensorError)):
+                raise
+
+
+def clear(path: Path) -> None:
+    """Remove what was left unfinished. It first loses its name: who writes it still can then not give it another."""
+    aside = beside(path)
+    with suppress(FileNotFoundError):  # it has its name by now, or somebody else has cleared it
+        os.rename(path, aside)
+        _drop(aside)
+
+
+def _drop(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
+
+
+def beside(path: Path) -> Path:
+    """A new name for something unfinished of the run that `path` is of, in the same folder."""
+    return path.with_name(f"{path.name.partition('.')[0]}.{secrets.token_hex(4)}.tmp")
+
+
+def renamed(path: Path, name: Path) -> bool:
+    """Give a folder another name; False where a folder has that name."""
+    try:
+        os.rename(path, name)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
+        return False
+    return True
 
 
 def sync(path: Path) -> None:
@@ -46,13 +107,14 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """A disk that is full or read-only is a StoreError that says so."""
+    """A disk that is full or read-only, or a folder that was removed, is a StoreError that says so."""
     try:
         yield
     except (OSError, SafetensorError) as error:
         where, why = (error.filename, error.strerror) if isinstance(error, OSError) else (None, None)
+        where = where if isinstance(where, str) else str(path)
         raise StoreError(
             "the store cannot be written",
-            given=f"{where or path}: {why or error}",
-            do="make room, or choose a folder that can be written",
+            given=f"{where}: {why or error}",
+            do="make room, or choose a folder that can be written" if Path(where).parent.exists() else REMOVED,
         ) from error

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gnomon.lab.experiment import Experiment
+from gnomon.lab.files import writing
 from gnomon.lab.store import Store
 
 WORKER = "import sys; sys.path[:] = {path!r}; from gnomon.lab.worker import main; sys.exit(main())"
@@ -37,7 +38,9 @@ class Pool:
         """Begin one run, on one GPU where `device` names it as CUDA_VISIBLE_DEVICES does."""
         hash = experiment.hash
         # Not multiprocessing: a worker must not run the caller's script again, which may lack a main guard.
-        with self.store.log(hash).open("wb") as log:
+        with writing(self.store.log(hash)):
+            log = self.store.log(hash).open("wb")
+        with log:
             worker = subprocess.Popen(
                 [sys.executable, "-P", "-c", WORKER.format(path=sys.path)],
                 stdin=subprocess.PIPE,

@@ -14,10 +14,9 @@ runs/
 import json
 import os
 import re
-import secrets
-import shutil
+import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ import filelock
 from gnomon.errors import StoreError
 from gnomon.lab import sums
 from gnomon.lab.experiment import hash_of
-from gnomon.lab.files import replace_file, sync, writing
+from gnomon.lab.files import REMOVED, beside, clear, renamed, replace_file, sync, whole, writing
 
 FORMAT = 1
 MARKER = "gnomon-store.json"
@@ -53,20 +52,23 @@ class Store:
     def __init__(self, path: str | Path, *, create: bool = False, within: "Store | None" = None):
         self.path = Path(path)
         self.work = self.path / ".work"
-        self.create, self.within = create, within
+        self.create, self.within, self._made = create, within, False
         if not (create and self._is_fresh()):
             self._check()
 
     def make(self) -> None:
-        """The folder, if it is to be made, and the one for work in it."""
+        """The folder, if it is to be made, and the one for work in it. StoreError where it was there and has gone."""
         if self.within is not None:
             self.within.make()
+        if self._made and not self.path.exists():
+            raise StoreError("the store has gone", given=str(self.path), do=REMOVED)
         with writing(self.path):
             if self.create and self._is_fresh():
                 self.path.mkdir(parents=True, exist_ok=True)
                 replace_file(self.path / MARKER, lambda file: file.write_text(json.dumps({"format": FORMAT}) + "\n"))
             self._check()
             self.work.mkdir(exist_ok=True)
+        self._made = True
 
     def _is_fresh(self) -> bool:
         """Whether the folder is new or empty, but for a marker that another process is just writing."""
@@ -121,21 +123,36 @@ class Store:
 
     def record(self, hash: str) -> dict[str, Any] | None:
         """The record of one run, or None. StoreError when it is damaged."""
-        if not self.folder(hash).is_dir():
-            return None
         file = self.folder(hash) / "record.json"
-        return check_record(_json(file), hash, str(file), f"remove {file.parent} and run the same command again")
+        do = f"remove {file.parent} and run the same command again"
+        while (seen := self.identity(hash)) is not None:
+            try:
+                return check_record(_json(file), hash, str(file), do)
+            except StoreError:
+                # A run that is made again takes the place of the one that failed, perhaps while we read that.
+                if self.identity(hash) == seen:
+                    raise
+        return None
+
+    def identity(self, hash: str) -> tuple[int, int] | None:
+        """What tells the folder of a run from one that takes its place; None where there is none."""
+        try:
+            found = self.folder(hash).stat()
+        except OSError:
+            return None
+        return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
     def records(self) -> list[dict[str, Any]]:
         """All records, by label, seed and hash."""
-        found = [self.record(hash) for hash in self.hashes()]
+        found = [record for hash in self.hashes() if (record := self.record(hash)) is not None]
         return sorted(found, key=lambda record: (record["label"], record["experiment"]["seed"], record["hash"]))
 
     @contextmanager
     def claim(self, hash: str) -> Iterator[bool]:
         """Hold the right to train and write one run; yields False when another process has it.
 
-        The operating system gives the claim back when its holder dies, however it dies.
+        The operating system gives the claim back when its holder dies, however it dies. Nothing is lost where it gives
+        one claim to two, as file systems of a network may: both make the run, and the first record stays.
         """
         self.make()
         lock = filelock.FileLock(self.work / f"{hash}.lock", thread_local=False)
@@ -149,8 +166,9 @@ class Store:
             return
         try:
             # Only the holder writes these, so what lies here was left by one that died.
-            for left in self.work.glob(f"{hash}.*.tmp"):
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            with writing(self.path):
+                for left in self.work.glob(f"{hash}.*.tmp"):
+                    clear(left)
             yield True
         finally:
             lock.release()
@@ -158,37 +176,42 @@ class Store:
     def write(self, record: Mapping[str, Any], files: Mapping[str, Callable[[Path], None]]) -> None:
         """Put one run into the store under a claim; `files` write what lies beside the record.
 
-        A record that is already there is replaced. The checkpoint is dropped, unless the run failed: a retry goes on
-        from it.
+        A finished run that is already there stays, and this one is dropped; any other is replaced. The checkpoint is
+        dropped, unless the run failed: a retry goes on from it.
         """
         self.make()
         hash = record["hash"]
-        temporary = self.work / f"{hash}.{secrets.token_hex(4)}.tmp"
         # In ASCII: a name of a file may hold what no encoding of text can write.
         text = json.dumps(record, indent=1, allow_nan=False) + "\n"
         written = {**files, "record.json": lambda file: file.write_text(text), sums.NAME: sums.write}
-        with writing(self.path):
+
+        def begin() -> Path:
+            temporary = beside(self.work / hash)
             temporary.mkdir()
-            try:
-                for name, write in written.items():
-                    write(temporary / name)
-                    sync(temporary / name)
-                sync(temporary)
-                self._put(temporary, self.folder(hash))
-            except BaseException:
-                shutil.rmtree(temporary, ignore_errors=True)
-                raise
+            return temporary
+
+        def end(temporary: Path) -> None:
+            for name, write in written.items():
+                write(temporary / name)
+                sync(temporary / name)
+            sync(temporary)
+            self._put(temporary, hash)
+
+        with writing(self.path):
+            whole(begin, end)
             if record["status"] != "failed":
                 self.checkpoint(hash).unlink(missing_ok=True)
 
-    def _put(self, temporary: Path, final: Path) -> None:
-        if final.exists():
-            old = temporary.with_name(f"{final.name}.{secrets.token_hex(4)}.tmp")
-            os.rename(final, old)
-            os.rename(temporary, final)
-            shutil.rmtree(old)
-        else:
-            os.rename(temporary, final)
+    def _put(self, temporary: Path, hash: str) -> None:
+        """Give a whole folder the name of its run. What has that name makes way for it, unless it is a finished run."""
+        final = self.folder(hash)
+        while not renamed(temporary, final) and not _finished(final):
+            aside = beside(temporary)
+            with suppress(FileNotFoundError):  # another writer was faster
+                os.rename(final, aside)
+                if not (_finished(aside) and renamed(aside, final)):
+                    clear(aside)
+        clear(temporary)
         sync(self.path)
 
     def tables(self, name: str) -> list[Path]:
@@ -251,6 +274,12 @@ def _json(file: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise _damaged(file, "it is not a JSON object")
     return found
+
+
+def _finished(folder: Path) -> bool:
+    """Whether the run in a folder has finished; False where there is none. StoreError when its record is damaged."""
+    file = folder / "record.json"
+    return file.is_file() and _json(file).get("status") == "finished"
 
 
 def _damaged(file: Path, why: str) -> StoreError:

@@ -102,24 +102,41 @@ class Choice:
 
 
 def choices(records: Sequence[Mapping[str, Any]], trials: Sequence[Mapping[str, Any]]) -> list[Choice]:
-    """The choice behind each configuration of `records` that has trials, in their order; those of one run each."""
-    tried: dict[str, list[Mapping[str, Any]]] = {}
+    """The choice behind each configuration of `records` that has trials, in their order; its seeds share it.
+
+    Where configurations differ in their steps alone, the trials of fewer steps are those of the fewer.
+    """
+    tried: dict[str, dict[int, list[Mapping[str, Any]]]] = {}
     for trial in trials:
-        tried.setdefault(key(trial["experiment"]), []).append(trial)
-    found: dict[str, Choice] = {}
+        tried.setdefault(key(trial["experiment"]), {}).setdefault(_steps(trial), []).append(trial)
     if not tried:
         return []
+    budgets: dict[str, set[int]] = {}
     for record in records:
-        experiment = record["experiment"]
-        name = key(experiment)
-        if name in tried and name not in found:
-            group = tried[name]
-            found[name] = Choice(
+        budgets.setdefault(key(record["experiment"]), set()).add(_steps(record))
+    found: dict[tuple[str, int], Choice] = {}
+    for record in records:
+        name, steps = key(record["experiment"]), _steps(record)
+        own = _matched(sorted(budgets[name]), sorted(tried.get(name, {}))).get(steps)
+        if own is not None and (name, steps) not in found:
+            experiment, group = record["experiment"], tried[name][own]
+            found[name, steps] = Choice(
                 record["label"],
                 experiment["task"],
                 {t["experiment"]["training"]["learning_rate"]: loss_of(t) for t in group},
                 experiment["training"]["learning_rate"],
-                group[0]["experiment"]["training"]["steps"],
+                own,
                 group[0]["experiment"]["seed"],
             )
     return list(found.values())
+
+
+def _steps(record: Mapping[str, Any]) -> int:
+    return record["experiment"]["training"]["steps"]
+
+
+def _matched(budgets: Sequence[int], tried: Sequence[int]) -> dict[int, int]:
+    """The steps of the trials of each budget: in order where there are as many, else the most that it has itself."""
+    if len(budgets) == len(tried):
+        return dict(zip(budgets, tried, strict=True))
+    return {budget: max(fit) for budget in budgets if (fit := [steps for steps in tried if steps <= budget])}

@@ -12,7 +12,7 @@ import pyarrow
 from gnomon.errors import StoreError
 from gnomon.lab import consistency, sums
 from gnomon.lab.experiment import Experiment, hash_of
-from gnomon.lab.store import HASH, MARKER, TRIALS, Store
+from gnomon.lab.store import HASH, TRIALS, Store
 
 FILES = {
     "finished": ("record.json", "curve.parquet", "positions.parquet", "weights.safetensors"),
@@ -58,7 +58,7 @@ def verify(store: Store) -> list[Fault]:
 def _beside(store: Store) -> Iterator[Fault]:
     """What lies in the store itself and is not the folder of a run."""
     for entry in sorted(store.path.iterdir()):
-        if entry.name.startswith(f"{MARKER}."):
+        if entry.is_file() and entry.suffix == ".tmp":
             yield Fault("left", entry.name, "it was being written when its process died", f"remove {entry}")
         elif (entry / "record.json").is_file() and not HASH.fullmatch(entry.name):
             yield Fault("wrong", entry.name, "a run that has lost its name: nothing finds it", _rename(store, entry))
@@ -66,8 +66,22 @@ def _beside(store: Store) -> Iterator[Fault]:
             yield Fault("wrong", entry.name, "a file that has the name of a run", f"remove {entry}")
 
 
-def _run(store: Store, hash: str) -> Iterator[Fault]:
-    """What is wrong with one run: by what it says, and then by the sums of its files, where nothing else tells."""
+def _run(store: Store, hash: str) -> list[Fault]:
+    """What is wrong with one run; it is looked at again where another took its place meanwhile, as by a retry."""
+    while (seen := store.identity(hash)) is not None:
+        try:
+            found = [*_looked(store, hash)]
+        except FileNotFoundError:
+            if store.identity(hash) == seen:
+                raise
+            continue
+        if not found or store.identity(hash) == seen:
+            return found
+    return []
+
+
+def _looked(store: Store, hash: str) -> Iterator[Fault]:
+    """What is wrong by what the run says, and then by the sums of its files, where nothing else tells."""
     folder = store.folder(hash)
     found = [*_inside(store, hash)]
     yield from found
@@ -89,6 +103,8 @@ def _inside(store: Store, hash: str) -> Iterator[Fault]:
         # A newer record says itself what to do.
         do = _rename(store, folder) if renamed else remove if "damaged" in error.asked else error.do
         yield Fault("wrong", f"{hash}/record.json", f"{error.asked}: {what}", do)
+        return
+    if record is None:
         return
     if record.get("command"):
         remove = f"remove {folder} and run again: {record['command']}"
@@ -130,34 +146,50 @@ def _all(where: str, do: str, found: Iterable[str]) -> Iterator[Fault]:
 
 def _work(store: Store) -> Iterator[Fault]:
     """What lies among the runs that are not finished, and belongs to none that anybody is making."""
-    from gnomon.lab.checkpoint import step_of
-
     runs = {*store.hashes()}
     for file in sorted(store.work.iterdir()) if store.work.is_dir() else ():
-        hash, _, rest = file.name.partition(".")
-        where, remove = f"{store.work.name}/{file.name}", f"remove {file}"
-        if not HASH.fullmatch(hash):
-            yield Fault("left", where, "nothing of a run", remove)
-        elif _held(store, hash):
-            continue
-        elif rest.endswith("tmp"):
-            yield Fault("left", where, "it was being written when its process died", remove)
-        elif file == store.checkpoint(hash):
-            if not step_of(file, hash):
-                yield _unusable(file, where, hash)
-            elif hash in runs and _status(store, hash) in ("finished", "diverged"):
-                yield Fault("left", where, "a checkpoint of a run that has ended", remove)
-            elif hash not in runs:
-                at = step_of(file, hash)
-                yield Fault("left", where, f"a run that was stopped at step {at:,}", f"{AGAIN}: it goes on from there")
-        elif rest == "lock":
-            if hash not in runs and not store.checkpoint(hash).is_file():
-                yield Fault("left", where, "a claim of a run that nobody makes and nobody has made", remove)
-        elif rest.endswith("log"):
-            if hash not in runs or _status(store, hash) != "failed":
-                yield Fault("left", where, "a log of a run that did not fail", remove)
-        else:
-            yield Fault("left", where, "nothing that a run writes", remove)
+        fault = _unfinished(store, file, runs)
+        if fault is not None and file.exists():  # a run may have ended meanwhile
+            yield fault
+
+
+def _unfinished(store: Store, file: Path, runs: set[str]) -> Fault | None:
+    """What is to be said of one file of the work: nothing where a process is at it, or the run needs it."""
+    hash, _, rest = file.name.partition(".")
+    where, remove = f"{store.work.name}/{file.name}", f"remove {file}"
+    what = None
+    if not HASH.fullmatch(hash):
+        what = "nothing of a run"
+    elif _held(store, hash):
+        return None
+    elif rest.endswith("tmp"):
+        what = "it was being written when its process died"
+    elif file == store.checkpoint(hash):
+        return _checkpoint(store, hash, where, hash in runs)
+    elif rest == "lock":
+        if hash not in runs and not store.checkpoint(hash).is_file():
+            what = "a claim of a run that nobody makes and nobody has made"
+    elif rest.endswith("log"):
+        if hash not in runs or _status(store, hash) != "failed":
+            what = "a log of a run that did not fail"
+    else:
+        what = "nothing that a run writes"
+    return None if what is None else Fault("left", where, what, remove)
+
+
+def _checkpoint(store: Store, hash: str, where: str, has_run: bool) -> Fault | None:
+    """What is to be said of the checkpoint of a run that nobody is making."""
+    from gnomon.lab import checkpoint
+
+    file = store.checkpoint(hash)
+    if not checkpoint.whole(file, hash):
+        return _unusable(file, where, hash)
+    if not has_run:
+        at = checkpoint.step_of(file, hash)
+        return Fault("left", where, f"a run that was stopped at step {at:,}", f"{AGAIN}: it goes on from there")
+    if _status(store, hash) in ("finished", "diverged"):
+        return Fault("left", where, "a checkpoint of a run that has ended", f"remove {file}")
+    return None
 
 
 def _held(store: Store, hash: str) -> bool:
@@ -174,14 +206,17 @@ def _held(store: Store, hash: str) -> bool:
 
 def _status(store: Store, hash: str) -> str | None:
     try:
-        return store.record(hash)["status"]
+        record = store.record(hash)
     except StoreError:
         return None
+    return None if record is None else record["status"]
 
 
 def _unusable(file: Path, where: str, hash: str) -> Fault:
     """A checkpoint that its run does not go on from."""
     from safetensors import SafetensorError, safe_open
+
+    from gnomon.lab.checkpoint import step_of
 
     do = f"remove {file}: training begins anew"
     try:
@@ -191,6 +226,8 @@ def _unusable(file: Path, where: str, hash: str) -> Fault:
         return Fault("wrong", where, f"a checkpoint that cannot be read: {error}", do)
     if owner != hash:
         return Fault("wrong", where, f"a checkpoint of another run: {owner}", do)
+    if step_of(file, hash):
+        return Fault("wrong", where, "a checkpoint whose numbers are not those that the run wrote", do)
     return Fault("left", where, "a checkpoint as another gnomon writes it", do)
 
 

@@ -30,15 +30,22 @@ def framed(template: str, charts: Mapping[str, Spec], widths: Mapping[str, int],
         style=Markup(style),
         scripts={name: Markup(text) for name, text in scripts.items()},
         specs=charts,
-        stills={name: Markup(_still(chart, widths[name])) for name, chart in charts.items()},
+        stills={name: Markup(_still(chart, widths[name], name)) for name, chart in charts.items()},
         **context,
     )
     return page.encode(errors="backslashreplace")
 
 
-def _still(spec: Spec, width: int) -> str:
-    """The figure as SVG, without the invisible marks that only carry tooltips, which would be most of it."""
-    return re.sub(r'<(?:path|line)\b[^>]*\sopacity="0"[^>]*/>', "", vl_convert.vegalite_to_svg(spec | {"width": width}))
+def _still(spec: Spec, width: int, name: str) -> str:
+    """The figure as SVG, without the invisible marks that only carry tooltips, which would be most of it.
+
+    Its colour gradients have names of their own: Vega numbers them, those of live figures from 0 as well.
+    """
+    drawn = vl_convert.vegalite_to_svg(spec | {"width": width})
+    gradients = dict.fromkeys(re.findall(r"\bgradient_\d+", drawn))
+    for at, gradient in enumerate(gradients):
+        drawn = re.sub(rf"\b{gradient}\b", f"{name}-colours-{at}", drawn)
+    return re.sub(r'<(?:path|line)\b[^>]*\sopacity="0"[^>]*/>', "", drawn)
 
 
 def _policy(scripts: Iterable[str], style: str) -> str:

@@ -1,19 +1,21 @@
-"""The figures of an analysis: series over one axis, or a matrix as colours."""
+"""The figures of sections: series over one axis with their standard errors, or a matrix as colours."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import altair as alt
 
-from gnomon.analysis.section import Figure, Heat, Line, Lines
 from gnomon.report.palette import Look, Palette
 from gnomon.report.spec import Sheets, Spec, finish
+from gnomon.section import Figure, Heat, Line, Lines, Section
 
 POINTS = 600
 """Points of a line at most; of more, the least and the largest of each stretch are kept."""
 CELLS = 96
 """Rows and columns of a matrix that are drawn at most: every second one, or third, where there are more."""
 MATRIX_HEIGHT = 300
+BARS = 40
+"""Points of a line at most at which its standard errors are bars; those of longer lines are a band."""
 
 
 def drawing(figure: Figure, palette: Palette, width: int | str = "container", height: int = 280) -> Spec:
@@ -21,40 +23,91 @@ def drawing(figure: Figure, palette: Palette, width: int | str = "container", he
     return _lines(figure, palette, width, height) if isinstance(figure, Lines) else _heat(figure, palette, width)
 
 
+def drawn(sections: Iterable[Section], palette: Palette, prefix: str = "") -> dict[str, Spec]:
+    """The figures of sections by name: `prefix`, the key of the section, and which of its figures it is."""
+    return {
+        f"{prefix}{section.key}-{at}": drawing(figure, palette)
+        for section in sections
+        for at, figure in enumerate(section.figures)
+    }
+
+
+def errors_told(figure: Figure) -> str:
+    """How the standard errors of a figure are drawn, in a sentence; nothing where it has none."""
+    if not (isinstance(figure, Lines) and any(line.se for line in figure.lines)):
+        return ""
+    return f"{'Bars reach' if _bars(figure) else 'Bands reach'} one standard error to either side."
+
+
+def _bars(figure: Lines) -> bool:
+    return max(len(line.x) for line in figure.lines if line.se) <= BARS
+
+
 def _lines(figure: Lines, palette: Palette, width: int | str, height: int) -> Spec:
-    sheets, rows = Sheets(), []
-    for line in figure.lines:
-        rows += [
-            {"series": line.label, "x": x, "y": y}
-            for x, y in thinned(line)
-            if (x > 0 or not figure.x_log) and (y is None or y > 0 or not figure.y_log)
-        ]
+    sheets, rows = Sheets(), _rows(figure)
     labels = [line.label for line in figure.lines]
     looks = [Look(at) for at in range(len(labels))]
     colours = alt.Scale(domain=labels, range=[palette.colour(look.hue) for look in looks])
-    legend = alt.Legend(title=None, orient="top", columns=6, labelLimit=220) if len(labels) > 1 else None
-    chart = alt.Chart(sheets.add("lines", rows))
-    mark = chart.mark_point(size=14, filled=True) if figure.points else chart.mark_line(strokeWidth=1.5)
-    encoded = mark.encode(
-        x=alt.X("x:Q", title=figure.x, scale=_scale(figure.x_log), axis=_axis(figure.x_log, grid=False)),
-        y=alt.Y("y:Q", title=figure.y, scale=_scale(figure.y_log), axis=_axis(figure.y_log, grid=True)),
-        color=alt.Color("series:N", scale=colours, legend=legend),
-        tooltip=[
-            alt.Tooltip("series:N", title="series"),
-            alt.Tooltip("x:Q", title=figure.x, format=".6~g"),
-            alt.Tooltip("y:Q", title=figure.y, format=".4~g"),
-        ],
-        **(
-            {}
-            if figure.points
-            else {
-                "strokeDash": alt.StrokeDash(
-                    "series:N", scale=alt.Scale(domain=labels, range=[look.dash for look in looks]), legend=legend
-                )
-            }
+    symbol = "circle" if figure.points else "stroke"
+    shown = alt.Legend(title=None, orient="top", columns=6, labelLimit=220, symbolType=symbol, symbolOpacity=1)
+    legend = shown if len(labels) > 1 else None
+    told = any(line.se for line in figure.lines)
+    bars = told and _bars(figure)
+    tips = [
+        alt.Tooltip("series:N", title="series"),
+        alt.Tooltip("x:Q", title=figure.x, format=".6~g"),
+        alt.Tooltip("y:Q", title=figure.y, format=".4~g"),
+    ] + [alt.Tooltip("se:Q", title="standard error", format=".2~g")] * told
+    ends = [row[end] for row in rows for end in ("y", "low", "high") if row.get(end) is not None]
+
+    def y(field: str) -> alt.Y:
+        axis = _axis([], grid=True) if not figure.y_log else _axis_log(ends, grid=True)
+        return alt.Y(field, title=figure.y, scale=_scale(figure.y_log), axis=axis)
+
+    across = [row["x"] for row in rows]
+    chart = alt.Chart(sheets.add("lines", rows)).encode(
+        x=alt.X(
+            "x:Q",
+            title=figure.x,
+            scale=_scale(figure.x_log, padding=8 * bars),
+            axis=_axis_log(across, grid=False) if figure.x_log else _axis(across, grid=False),
         ),
+        color=alt.Color("series:N", scale=colours, legend=legend),
     )
-    return finish(alt.layer(encoded).properties(title=figure.title), sheets, palette, width, height)
+    layers = []
+    if told:
+        mark = chart.mark_rule(strokeWidth=1.2) if bars else chart.mark_area(opacity=0.15)
+        layers.append(mark.encode(y=y("low:Q"), y2="high:Q"))
+    if not figure.points:
+        dashes = alt.Scale(domain=labels, range=[look.dash for look in looks])
+        dash = alt.StrokeDash("series:N", scale=dashes, legend=legend)
+        layers.append(chart.mark_line(strokeWidth=1.5).encode(y=y("y:Q"), strokeDash=dash, tooltip=tips))
+    if figure.points or bars:
+        size = 22 if bars else 14 if len(rows) > POINTS else 30
+        layers.append(chart.mark_point(size=size, filled=True).encode(y=y("y:Q"), tooltip=tips))
+    return finish(alt.layer(*layers).properties(title=figure.title), sheets, palette, width, height)
+
+
+def _rows(figure: Lines) -> list[dict[str, object]]:
+    """A row a point; where its standard error is known, the ends of the bar around it."""
+    rows = [
+        {"series": line.label, "x": x, "y": y} | ({} if y is None or se is None else {"se": se})
+        for line in figure.lines
+        for x, y, se in thinned(line)
+        if (x > 0 or not figure.x_log) and (y is None or y > 0 or not figure.y_log)
+    ]
+    for row in rows:
+        if "se" in row:
+            row |= {"low": row["y"] - row["se"], "high": row["y"] + row["se"]}
+    if figure.y_log:
+        # A bar that reaches zero would have no end: it goes as far down as anything is drawn.
+        least = min(
+            (end for row in rows for end in (row["y"], row.get("low")) if end is not None and end > 0), default=1
+        )
+        for row in rows:
+            if "low" in row:
+                row["low"] = max(row["low"], least)
+    return rows
 
 
 def _heat(figure: Heat, palette: Palette, width: int | str) -> Spec:
@@ -94,29 +147,40 @@ def _heat(figure: Heat, palette: Palette, width: int | str) -> Spec:
     return finish(alt.layer(encoded).properties(title=figure.title), sheets, palette, width, MATRIX_HEIGHT)
 
 
-def thinned(line: Line) -> list[tuple[float, float | None]]:
-    """The points of a line, about POINTS at most: of each stretch the least value and the largest, so no peak goes."""
-    points = list(zip(line.x, line.y, strict=True))
+def thinned(line: Line) -> list[tuple[float, float | None, float | None]]:
+    """The points of a line with their standard errors, about POINTS at most.
+
+    Of each stretch the least value and the largest, so no peak goes.
+    """
+    points = list(zip(line.x, line.y, line.se or [None] * len(line.x), strict=True))
     if len(points) <= POINTS:
-        return [_clean(x, y) for x, y in points]
+        return [_clean(*point) for point in points]
     size, kept = -(-2 * len(points) // POINTS), []
     for start in range(0, len(points), size):
         stretch = points[start : start + size]
         told = [point for point in stretch if point[1] is not None and math.isfinite(point[1])]
         ends = {min(told, key=lambda p: p[1]), max(told, key=lambda p: p[1])} if told else {stretch[0]}
         kept += sorted(ends, key=lambda point: point[0])
-    return [_clean(x, y) for x, y in kept]
+    return [_clean(*point) for point in kept]
 
 
-def _clean(x: float, y: float | None) -> tuple[float, float | None]:
+def _clean(x: float, *values: float | None) -> tuple[float, *tuple[float | None, ...]]:
     """Six digits; None for what is not finite, since JSON has no word for it."""
-    return float(x), None if y is None or not math.isfinite(y) else float(f"{y:.6g}")
+    return float(x), *(None if v is None or not math.isfinite(v) else float(f"{v:.6g}") for v in values)
 
 
-def _scale(log: bool) -> alt.Scale:
-    return alt.Scale(type="log", nice=False) if log else alt.Scale(nice=False, zero=False)
+def _scale(log: bool, padding: int = 0) -> alt.Scale:
+    room = {"padding": padding} if padding else {}
+    return alt.Scale(type="log", nice=False, **room) if log else alt.Scale(nice=False, zero=False, **room)
 
 
-def _axis(log: bool, *, grid: bool) -> alt.Axis:
-    written = {"format": ".0e"} if log else {}
-    return alt.Axis(grid=grid, tickCount=6, labelOverlap="greedy", **written)
+def _axis(values: Sequence[float], *, grid: bool) -> alt.Axis:
+    """An axis; where `values` are all whole, between which nothing can be, so are its ticks."""
+    whole = bool(values) and all(value == int(value) for value in values)
+    return alt.Axis(grid=grid, tickCount=6, labelOverlap="greedy", **({"tickMinStep": 1} if whole else {}))
+
+
+def _axis_log(values: Sequence[float], *, grid: bool) -> alt.Axis:
+    """A logarithmic axis in powers of ten; in plain numbers where it has less than two of them."""
+    near = bool(values) and max(values) < 100 * min(values)
+    return alt.Axis(grid=grid, tickCount=6, labelOverlap="greedy", format=".3~g" if near else ".0e")

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from gnomon.analysis.section import Section, Table
 from gnomon.checked import checked
 from gnomon.claims.claim import DOCUMENTS
 from gnomon.claims.ledger import NEARLY, Entry, digits, thresholds, told_rule
 from gnomon.report import study
+from gnomon.section import Section, Table
 
 
 @checked

@@ -6,13 +6,17 @@ from pathlib import Path
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 from gnomon.lab.measures import HOLDS, LEARNED, TOLERANCE
+from gnomon.report import analyses as analysed
 from gnomon.report import figures, frames, tables, tables_answers, tables_further
+from gnomon.report.analyses import Analyses
 from gnomon.report.document import framed
+from gnomon.report.drawings import errors_told
 from gnomon.report.frames import Stored
 from gnomon.report.headline import headline
 from gnomon.report.palette import VARIABLES, Look
 from gnomon.report.portraits import Portrait, portrait
 from gnomon.report.still import put
+from gnomon.report.study import cell
 from gnomon.report.summary import COLLAPSE, Record, Series, Summary, by_task, summarise
 from gnomon.report.wording import listing, span
 from gnomon.report.yardstick import ANSWERS, MASKED, TEXT
@@ -30,13 +34,14 @@ def write(
     curves: Mapping[str, Stored] | None = None,
     portraits: Mapping[str, Portrait] | None = None,
     trials: Sequence[Record] = (),
+    analyses: Analyses | None = None,
     command: str | None = None,
 ) -> Path:
     """Write the report to the file `out` (folders are made; a file there is replaced whole) and return its path.
 
     records: as stored (record.json). positions, curves: tables by record hash, each a list of rows or a pyarrow table;
     those that are absent are left out. portraits: by label or record hash, see `gnomon.report.portraits.Portrait`.
-    trials: the records that learning rates were chosen by.
+    trials: the records that learning rates were chosen by. analyses: what is known of each encoding without training.
     command: how to reproduce; by default the commands that the records name.
     Raises DataError without records, StoreError on a record of another format or where the file cannot be written,
     OptionError when `out` is a folder.
@@ -51,6 +56,8 @@ def write(
     charts = {name: chart for part in parts for name, chart in part["charts"].items()}
     context = _context(parts, records, command)
     context["tuned"] = tables_further.tuned(records, trials)
+    charts |= analysed.charts(analyses)
+    context |= {"analyses": analysed.parts(analyses), "unanalysed": analyses.others if analyses else {}}
     widths = {name: PORTRAIT_WIDTH if "portrait" in name else STILL_WIDTH for name in charts}
     put(out, framed("report.html.j2", charts, widths, **context))
     return out
@@ -125,6 +132,8 @@ def _context(parts: list[dict], records: Sequence[Record], command: str | None) 
         "measure": texts[0].series[0].records[0]["experiment"].get("measure") or {} if texts else {},
         "commands": [command] if command else list(dict.fromkeys(filter(None, (r.get("command") for r in records)))),
         "hashes": [record["hash"] for record in records],
+        "cell": cell,
+        "errors_told": errors_told,
     }
 
 

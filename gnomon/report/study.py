@@ -5,13 +5,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gnomon.analysis.section import Section, Value
 from gnomon.checked import checked
 from gnomon.errors import OptionError, StoreError
 from gnomon.report.document import framed
-from gnomon.report.drawings import drawing
+from gnomon.report.drawings import drawn, errors_told
 from gnomon.report.palette import VARIABLES
 from gnomon.report.still import put
+from gnomon.section import Section, Value
 
 STILL_WIDTH = 900
 
@@ -68,11 +68,7 @@ def write(
     """
     out = Path(out)
     check(out)
-    charts = {
-        f"{section.key}-{at}": drawing(figure, VARIABLES)
-        for section in sections
-        for at, figure in enumerate(section.figures)
-    }
+    charts = drawn(sections, VARIABLES)
     page = framed(
         "study.html.j2",
         charts,
@@ -84,6 +80,7 @@ def write(
         settings=settings,
         command=command,
         cell=cell,
+        errors_told=errors_told,
     )
     try:
         put(out, page)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from gnomon.analysis.section import Section, Table
 from gnomon.claims import experiments
 from gnomon.claims.adjectives import JUDGED
 from gnomon.claims.advice import Advice, advice
@@ -13,6 +12,7 @@ from gnomon.claims.comparison import Row, compared
 from gnomon.claims.published import Answer, answered
 from gnomon.claims.scorecard import LEGEND, Scorecard, reasons, scorecard, shown
 from gnomon.report.study import cell
+from gnomon.section import Section, Table
 
 
 def sections(folder: Path | None) -> list[Section]:

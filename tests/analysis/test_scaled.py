@@ -5,12 +5,12 @@ import torch
 
 from gnomon.analysis import families, uniqueness
 from gnomon.analysis.forms import scaled, vectors, waves
-from gnomon.analysis.section import Section
 from gnomon.analysis.stored import without_waves
 from gnomon.analysis.study import Settings, study
 from gnomon.encoding import Shape
 from gnomon.encodings.learned import Learned
 from gnomon.encodings.sinusoidal import Sinusoidal
+from gnomon.section import Section
 
 SHAPE, SETTINGS = Shape(16, 2), Settings(positions=300, last=1000)
 PLACES = torch.arange(5, dtype=torch.float64)

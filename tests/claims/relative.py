@@ -118,6 +118,12 @@ EXAMPLES = {
 }  # fmt: skip
 """Numbers of the shape that each claim states."""
 
+
+def trained(learned):
+    """Numbers of C18 with another share of the trained models with learned positions."""
+    return dict(trained_share=but(C18["trained_share"], "learned", learned))
+
+
 SHORT = [[name, what, 3.0 if name == "seqpe" else ratio, spread, n] for name, what, ratio, spread, n in TIMES]
 WORST = [[*row[:2], 3.0, *row[3:]] if row[0] != "sinusoidal" else row for row in TIMES]
 COMPLEX = dict(statements=[*C08["statements"][:2], ["shaw", 60, 74], ["transformer_xl", 80, 74]])
@@ -173,25 +179,31 @@ CASES = [
     ("C17", dict(trained=[[*row[:4], *[None] * 5] for row in C17["trained"]]), "inconclusive", "unknown"),
     ("C18", {}, "holds if", "if W_Q and W_K are the same rotation:"),
     ("C18", {}, "holds if", "is 0.30 of sinusoidal positions [0.20, 0.40, 3 seeds], so that an absolute part remains"),
-    ("C18", dict(trained_share=[["learned", *between(0.8, 0.95)]]), "holds if", "which leaves open whether"),
-    ("C18", dict(trained_share=[["learned", *UNKNOWN]]), "holds if", "the share of learned positions is not known"),
+    ("C18", trained(between(0.8, 0.95)), "holds if", "which leaves open whether"),
+    ("C18", trained(UNKNOWN), "holds if", "of learned positions is not known"),
     (
-        "C18", dict(trained_share=[["learned", *between(0.93, 0.95)]]),
+        "C18", trained(between(0.93, 0.95)),
         "holds if", "if W_Q and W_K are the same rotation, and of projections that were not trained:",
     ),
     (
-        "C18", dict(trained_share=[["learned", *between(0.93, 0.95)]], share_two_rotations=[1.0]),
+        "C18", trained(between(0.93, 0.95)) | dict(share_two_rotations=[1.0]),
         "holds if", "of projections that were not trained:",
     ),
     ("C18", dict(share_two_rotations=[1.0, 1.0]), "holds", "1.00 with two rotations"),
     ("C18", dict(share_general=[0.2, 0.7]), "does not hold", "0.70 with general ones"),
+    ("C18", {}, "holds if", "by 1.8e-07 with tables in float32 and 9.0e-03 in bfloat16, angles in float64"),
+    ("C18", dict(share_same_rotation=[1.0, 0.9]), "holds if", "if W_Q and W_K are the identity:"),
+    ("C18", dict(share_identity=[0.9]), "does not hold", "0.900 of the position-position term"),
+    ("C18", dict(rope_float64=[[1, 2.4e-15], [10**7, 1e-8]]), "does not hold", "1.0e-08 of 8.9e-09 at shift"),
+    ("C18", dict(rope_float64=[[1, 1e-12], [10**7, 6e-10]]), "does not hold", "1.0e-12 of 2.9e-14 at shift 1)"),
     ("C31", {}, "holds if", "if attention is bidirectional: behind a causal mask the past is safe."),
     ("C31", dict(harm=between(0.0, 0.05)), "holds if", "if attention is bidirectional and a changed bit disturbs."),
     ("C31", dict(harm=between(0.05, 0.2)), "holds if", "if attention is bidirectional; whether it is poison is open."),
     ("C31", dict(trained=[["learned", 0, True, 0.0, 0.9, 0.3, 0.3]]), "does not hold", "90% of those after it"),
     ("C31", dict(untrained=but(C31["untrained"], "bidirectional", [0.5])), "does not hold", "50% of the outputs"),
     (
-        "C31", dict(trained=[["learned", 0, True, 1.0, 1.0, 0.3, 0.3]], untrained=[C31["untrained"][0]]),
+        "C31",
+        dict(trained=[["learned", 0, True, 1.0, 1.0, 0.3, 0.3]], untrained=but(C31["untrained"], "causal", [1.0] * 3)),
         "holds", "100% of those before it",
     ),
     ("C31", dict(trained=[["learned", 0, False, None, None, None, None]]), "inconclusive", "nothing is known"),

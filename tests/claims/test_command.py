@@ -1,11 +1,12 @@
 """`gnomon claims`, as it is used."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from gnomon.claims import CLAIMS, MODULES
-from gnomon.claims.claim import Claim
+from gnomon.claims import CLAIMS, MODULES, ledger, needed, records
+from gnomon.claims.history import Commit, Past
 from gnomon.claims.ledger import digits
 from gnomon.claims.published import orderings
 from tests.claims.made_up import keep, text, texts
@@ -17,7 +18,7 @@ def whole():
     return process("claims")
 
 
-def test_the_table_stands_in_80_columns_and_has_every_claim_with_evidence(whole):
+def test_the_table_stands_in_80_columns_and_has_every_claim(whole):
     assert whole.code == 0
     lines = whole.out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -36,25 +37,71 @@ def test_a_verdict_that_holds_if_is_told_with_its_condition(whole):
     assert told.strip() == "holds if angles are formed in float64 or float32"
 
 
+def found_for_nothing():
+    raise AssertionError("found for nothing")
+
+
 @pytest.fixture
-def waiting(monkeypatch) -> list[str]:
-    """Two claims more, that nothing is measured for."""
-    ids = ["C97", "C98"]
-    for id in ids:
-        claim = Claim(id, "later", "It is so.", "그렇다.", "D1", "1", "Is it?", awaits="Larger models.")
-        monkeypatch.setitem(CLAIMS, id, claim)
-    return ids
+def waiting(tmp_path, monkeypatch) -> list[str]:
+    """Two claims more, in a folder that has neither records nor results of them."""
+    (tmp_path / "results" / "claims").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for id, names in (("C97", ("text",)), ("C98", ("text", "needle"))):
+        monkeypatch.setitem(CLAIMS, id, replace(CLAIMS["C13"], id=id, evidence=found_for_nothing))
+        monkeypatch.setitem(needed.READS, id, names)
+    return ["C97", "C98"]
 
 
-def test_what_waits_for_training_is_in_one_paragraph(gnomon, waiting):
-    told = " ".join(gnomon("claims", "C10", *waiting).out.split())
-    listed = told[told.index("Not measured yet, for want of") :].split(": ")[1].split(". ")[0]
-    assert listed.split(", ") == waiting
+def give_results(folder, *names):
+    for name in names:
+        (folder / "results" / name).mkdir()
+        (folder / "results" / name / "records.jsonl").touch()
 
 
-def test_a_claim_that_waits_is_told_alone(gnomon, waiting):
-    told = gnomon("claims", waiting[0])
-    assert told.code == 0 and told.out.startswith("Not measured yet, for want of trained or timed models: C97.")
+@pytest.fixture
+def committed(monkeypatch):
+    """Rules are taken for committed, wherever these tests run."""
+    known = Past("gnomon/claims/rules/c10.py", Commit("a" * 40, "2026-01-01"), Commit("b" * 40, "2026-01-02"))
+    monkeypatch.setattr(records, "past", lambda path: known)
+    monkeypatch.setattr(ledger, "past", lambda path: known)
+
+
+def test_what_is_not_measured_is_told_by_the_experiments_that_are_missing(gnomon, waiting, tmp_path):
+    told = gnomon("claims", "C10", *waiting)
+    assert told.code == 0 and not told.err and max(map(len, told.out.splitlines())) <= 80
+    lines = [line.split() for line in told.out.splitlines()]
+    assert ["-", "text", "C97", "C98"] in lines and ["-", "needle", "C98"] in lines
+    words = " ".join(told.out.split())
+    for name in ("compare experiments/NAME.py --store runs/NAME", "results runs/NAME --export results/NAME"):
+        assert f"`gnomon {name}`" in words
+    assert "then `gnomon claims ID --record`" in words and "Not recorded yet" not in words
+    assert words.count("not measured yet") == 3 and "3 claims. not measured yet: 2, does not hold: 1" in words
+
+
+def test_where_one_experiment_is_missing_the_commands_name_it(gnomon, waiting, tmp_path):
+    words = " ".join(gnomon("claims", waiting[0]).out.split())
+    assert "`gnomon compare experiments/text.py --store runs/text`" in words and "NAME" not in words
+
+
+def test_what_has_results_and_no_record_is_told_with_what_makes_one(gnomon, waiting, tmp_path):
+    give_results(tmp_path, "text")
+    words = " ".join(gnomon("claims", *waiting).out.split())
+    assert "- needle C98" in words and "Not recorded yet: C97. `gnomon claims C97 --record` makes a record." in words
+    assert "- text" not in words
+
+
+def test_what_is_measured_waits_for_nothing(gnomon, waiting):
+    assert "ot measured yet" not in gnomon("claims", "C10").out and "ot recorded" not in gnomon("claims", "C10").out
+
+
+def test_one_claim_without_results_is_explained(gnomon, waiting):
+    told = gnomon("claims", waiting[1], "-v")
+    words = " ".join(told.out.split())
+    assert told.code == 0 and max(map(len, told.out.splitlines())) <= 80
+    assert "NOT MEASURED YET" in words and CLAIMS["C98"].english in words and "record none" in words
+    for name in ("text", "needle"):
+        assert f"`gnomon compare experiments/{name}.py --store runs/{name}`" in words
+    assert "then `gnomon claims C98 --record`" in words
 
 
 def test_one_claim_is_explained_in_both_languages(gnomon, monkeypatch):
@@ -90,7 +137,8 @@ def test_json_has_all_of_it(gnomon, waiting):
     assert first["korean"] == CLAIMS["C10"].korean and first["numbers"]["undisclosed"]
     assert first["rule"]["file"].endswith("c10.py")
     assert first["columns"]["table"][0] == "model" and first["condition"] is None
-    assert (second["verdict"], second["numbers"], second["rule"]) == ("not measured yet", None, None)
+    assert (second["verdict"], second["basis"], second["numbers"]) == ("not measured yet", "none", None)
+    assert (first["missing"], second["missing"]) == ([], ["text"])
 
 
 def test_an_unknown_claim_suggests_the_nearest(gnomon):
@@ -98,10 +146,20 @@ def test_an_unknown_claim_suggests_the_nearest(gnomon):
     assert told.code == 2 and "did you mean" in told.err
 
 
-def test_what_waits_for_training_cannot_be_recorded(gnomon, tmp_path, waiting):
-    told = gnomon("claims", waiting[0], "--record", "--records", str(tmp_path / "new"))
-    assert told.code == 2 and "no evidence" in told.err
-    assert not (tmp_path / "new").exists()
+def test_without_results_nothing_is_recorded_nor_computed(gnomon, tmp_path, waiting, committed):
+    """Also nothing of another claim, which has what it needs."""
+    for asked in (waiting[:1], waiting, ["C10", *waiting]):
+        told = gnomon("claims", *asked, "--record", "--records", str(tmp_path / "new"))
+        assert told.code == 2 and "C97 cannot be recorded before there are results" in told.err and not told.out
+        assert "gnomon compare experiments/text.py --store runs/text" in " ".join(told.err.split())
+        assert not (tmp_path / "new").exists()
+
+
+def test_of_all_claims_those_without_results_are_left_out_and_told(gnomon, tmp_path, waiting, committed, monkeypatch):
+    monkeypatch.setattr("gnomon.claims.CLAIMS", {id: CLAIMS[id] for id in ("C97", "C10", "C98")})
+    told = gnomon("claims", "--record")
+    assert told.code == 0 and "Not recorded, for want of results: C97, C98." in " ".join(told.err.split())
+    assert [path.name for path in (tmp_path / "results" / "claims").iterdir()] == ["C10.json"]
 
 
 def test_a_folder_of_records_that_is_not_there_is_a_mistake(gnomon, tmp_path):
@@ -109,14 +167,7 @@ def test_a_folder_of_records_that_is_not_there_is_a_mistake(gnomon, tmp_path):
     assert told.code == 2 and "no folder of records" in told.err
 
 
-def test_records_are_written_and_read_again(gnomon, tmp_path, monkeypatch):
-    """Under a rule that is taken for committed, wherever these tests run."""
-    from gnomon.claims import ledger, records
-    from gnomon.claims.history import Commit, Past
-
-    known = Past("gnomon/claims/rules/c10.py", Commit("a" * 40, "2026-01-01"), Commit("b" * 40, "2026-01-02"))
-    monkeypatch.setattr(records, "past", lambda path: known)
-    monkeypatch.setattr(ledger, "past", lambda path: known)
+def test_records_are_written_and_read_again(gnomon, tmp_path, committed):
     told = gnomon("claims", "C10", "--record", "--records", str(tmp_path / "new"))
     assert told.code == 0 and "does not hold" in told.out
     held = json.loads((tmp_path / "new" / "C10.json").read_text(encoding="utf-8"))
@@ -127,11 +178,11 @@ def test_records_are_written_and_read_again(gnomon, tmp_path, monkeypatch):
     assert "b" * 7 in table and "a" * 7 in table
 
 
-def test_a_page_of_the_ledger_is_written(gnomon, tmp_path):
+def test_a_page_of_the_ledger_is_written(gnomon, tmp_path, waiting):
     out = tmp_path / "claims.html"
-    assert gnomon("claims", "C10", "C02", "C31", "--out", str(out)).code == 0
+    assert gnomon("claims", "C10", "C02", "C97", "--out", str(out)).code == 0
     text = out.read_text(encoding="utf-8")
-    for part in ("C10: ", "C02: ", "DOES NOT HOLD", "NOT MEASURED YET", "Falcon", "gnomon claims C10 C02 C31 --out"):
+    for part in ("C10: ", "C02: ", "DOES NOT HOLD", "NOT MEASURED YET", "Falcon", "gnomon claims C10 C02 C97 --out"):
         assert part in text
     assert gnomon("claims", "C10", "--out", str(tmp_path)).code == 2
 

@@ -207,7 +207,7 @@ def test_c21_reads_the_sweep(found, monkeypatch):
     monkeypatch.setattr(experiments, "FOLDER", found)
     numbers = numbers_of(c21.CLAIM)
     rows = {row[0]: row for row in numbers["runs"]}
-    assert rows.keys() == {"sinusoidal scale=0.3", "learned scale=3", "learned", "none"}
+    assert rows.keys() == {"sinusoidal scale=0.3", "learned scale=3", "none"}
     assert rows["sinusoidal scale=0.3"][2:4] == ["sinusoidal", 0.3] and rows["none"][2:4] == ["none", None]
     # Contents begin with 1, sines and cosines with 1 / sqrt(2); three steps move neither far.
     assert rows["sinusoidal scale=0.3"][5] == pytest.approx(0.3 / 2**0.5, rel=0.1)

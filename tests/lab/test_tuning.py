@@ -110,6 +110,26 @@ def test_a_choice_is_told_of_the_runs_it_is_for():
     assert (choice.label, choice.losses, choice.chosen) == ("rope", {1e-2: 2.0}, 1e-3)
 
 
+def test_budgets_of_steps_have_trials_of_their_own():
+    runs = [
+        {"label": "rope", "experiment": Experiment("rope", training=Training(steps=steps, learning_rate=1.0)).to_json()}
+        for steps in (100, 400, 200)
+    ]
+    trials = [
+        {
+            "experiment": TWO.trial(Experiment("rope", training=Training(steps=steps)), 3e-3).to_json(),
+            **told(steps / 100),
+        }
+        for steps in (100, 200, 400)
+    ]
+    assert [(c.steps, c.losses) for c in tuning.choices(runs, trials)] == [
+        (50, {3e-3: 1.0}),
+        (200, {3e-3: 4.0}),
+        (100, {3e-3: 2.0}),
+    ]
+    assert [c.steps for c in tuning.choices(runs[:1], trials)] == [100]
+
+
 FILE = """from gnomon.lab.experiment import Experiment
 from gnomon.lab.tuning import Tuning
 FORMS = {"quick": [Experiment("rope")], "standard": [Experiment("rope", seed=7)]}

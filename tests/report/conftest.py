@@ -3,7 +3,12 @@ import pytest
 from gnomon import report
 from tests.report import fakes
 
-STORES = {"one seed": fakes.one_seed, "three seeds": fakes.three_seeds, "troubled": fakes.troubled}
+STORES = {
+    "one seed": fakes.one_seed,
+    "three seeds": fakes.three_seeds,
+    "troubled": fakes.troubled,
+    "analysed": fakes.troubled,
+}
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +25,7 @@ def written(tmp_path_factory):
                 positions=fakes.positions(records),
                 curves=fakes.curves(records),
                 portraits=fakes.portraits(records),
+                analyses=fakes.analyses() if name == "analysed" else None,
             )
         return made[name]
 

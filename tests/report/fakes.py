@@ -5,6 +5,9 @@ import json
 import math
 import random
 
+from gnomon.report.analyses import Analyses, Analysis
+from gnomon.section import Heat, Line, Lines, Section, Table, does_not_apply
+
 LENGTHS = (64, 128, 160, 256, 512, 1024)
 TRAINING = 128
 UNIGRAM = 3.2987
@@ -261,3 +264,25 @@ def portraits(records):
     if VICIOUS in labels:
         shown[VICIOUS] = known["alibi"] | {"title": VICIOUS}
     return shown
+
+
+def analyses():
+    """What is known of two encodings, their figures under the same keys; the second is told in words that attack."""
+    return Analyses(
+        (_analysis("rope", "It turns."), _analysis(VICIOUS, VICIOUS)), {"mine": f"an encoding of your own {VICIOUS}"}
+    )
+
+
+def _analysis(label, text):
+    lags = range(1, 65)
+    line = Lines("By the lag", "lag", "value", (Line(text, lags, [math.cos(lag) for lag in lags]),), note=text)
+    matrix = Heat("Pairs", "key", "query", [[math.sin(i - j) for j in range(8)] for i in range(8)], diverging=True)
+    table = Table("Lags", ("lag", "value"), ((44, 0.125), (7, None)), text)
+    sections = (
+        Section("kernel", "The kernel", "What does distance do?", text, (table,), (line, matrix), (text,)),
+        Section("fit", "Fits", "What can it be?", text, figures=(line,)),
+        does_not_apply("grids", "Grids", "How far is the patch below?", f"no grid: {text}"),
+    )
+    return Analysis(
+        label, "model width 64", sections, {"aliasing": "positions of 2,048 numbers"}, "gnomon analyze rope"
+    )

@@ -94,9 +94,13 @@ def rgb(colour):
     return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
 
 
-@pytest.mark.parametrize("name", ["one seed", "three seeds", "troubled"])
+@pytest.mark.parametrize("name", ["one seed", "three seeds", "troubled", "analysed"])
 def test_every_figure_is_drawn_without_an_error_or_a_request(opened, name):
     driver = opened(name)
+    for folded in driver.find_elements(By.CSS_SELECTOR, ".analysis"):
+        assert not folded.find_elements(By.CSS_SELECTOR, "[data-live]")
+        folded.find_element(By.TAG_NAME, "summary").click()
+    wait(driver, lambda: not driver.find_elements(By.CSS_SELECTOR, "[data-figure]:not([data-live])"))
     figures = driver.find_elements(By.CSS_SELECTOR, "[data-figure]")
     assert len(figures) >= 4
     for figure in figures:
@@ -151,6 +155,26 @@ def test_the_legend_works_from_the_keyboard_and_alone(opened):
     assert sorted(shown) == ["alibi", "t5"]
     driver.find_element(By.CSS_SELECTOR, "[data-show=all]").click()
     wait(driver, lambda: marks(driver, "length") == before)
+    assert driver.get_log("browser") == []
+
+
+def test_what_is_unfolded_fits_a_narrow_screen_and_follows_it(opened):
+    driver = opened("analysed", width=400)
+    first, second = driver.find_elements(By.CSS_SELECTOR, ".analysis")
+    fold = lambda part, open: driver.execute_script("arguments[0].open = arguments[1]", part, open)  # noqa: E731
+    fold(first, True)
+    figure = driver.find_element(By.CSS_SELECTOR, "[data-figure=analysis-0-kernel-0]")
+    wait(driver, lambda: figure.get_attribute("data-live") is not None)
+    assert 200 < figure.find_element(By.TAG_NAME, "svg").size["width"] <= 400
+    fold(first, False)
+    size = {"width": 900, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    fold(first, True)
+    wait(driver, lambda: figure.find_element(By.TAG_NAME, "svg").size["width"] > 600)
+    fold(second, True)
+    wait(driver, lambda: not driver.find_elements(By.CSS_SELECTOR, "[data-figure]:not([data-live])"))
+    ids = [element.get_attribute("id") for element in driver.find_elements(By.CSS_SELECTOR, "[id]")]
+    assert len(ids) == len({*ids})
     assert driver.get_log("browser") == []
 
 

@@ -7,9 +7,9 @@ import random
 import pytest
 import vl_convert
 
-from gnomon.analysis.section import Heat, Line, Lines
 from gnomon.report.drawings import POINTS, drawing, thinned
 from gnomon.report.palette import VARIABLES
+from gnomon.section import Heat, Line, Lines
 
 
 def waves(count: int) -> Lines:
@@ -31,8 +31,8 @@ def test_of_many_points_the_peaks_stay():
     values[31_007], values[4_711] = 9.0, -9.0
     kept = thinned(Line("noise", range(50_000), values))
     assert len(kept) <= 1.1 * POINTS
-    assert (31_007.0, 9.0) in kept and (4_711.0, -9.0) in kept
-    assert [x for x, _ in kept] == sorted(x for x, _ in kept)
+    assert (31_007.0, 9.0, None) in kept and (4_711.0, -9.0, None) in kept
+    assert [point[0] for point in kept] == sorted(point[0] for point in kept)
 
 
 def test_what_a_logarithm_or_json_has_no_word_for_is_left_out():

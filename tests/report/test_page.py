@@ -43,7 +43,7 @@ def spec_of(text):
     return json.loads(re.search(r'<script type="application/json" id="specs">(.*?)</script>', text, re.DOTALL)[1])
 
 
-@pytest.fixture(scope="module", params=["one seed", "three seeds", "troubled"])
+@pytest.fixture(scope="module", params=["one seed", "three seeds", "troubled", "analysed"])
 def text(request, written):
     return written(request.param).read_text(encoding="utf-8")
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.analysis.section import Line, Lines, Section, Table, does_not_apply
 from gnomon.errors import OptionError
 from gnomon.report import study
+from gnomon.section import Line, Lines, Section, Table, does_not_apply
 from tests.report.fakes import VICIOUS
 
 

@@ -24,13 +24,14 @@ REFERENCE = "convolution"
 
 
 def rule(numbers: Numbers) -> Verdict:
-    """Three parts. The two neighbours: the flattened lower one is STRETCH times as far as the right one or more, at most
-    EVEN times with two axes. The order of all distances: rank correlation with Euclidean distance is better with two
-    axes by GAIN. Trained models: of the encodings that have both forms, and of which every run has learned the digits,
-    each loses COST more of all answers on a wider canvas flattened than with two axes, by its interval, seed by seed; or
-    those that do are named; not so where the interval of each lies below COST; otherwise open. Holds where all parts do,
-    does not hold where none does, is inconclusive where none does and the models leave it open; else holds of the parts
-    that do. What a moved digit costs is told and decides nothing: it changes all numbers alike, flattened or not."""
+    """Three parts. The two neighbours: the flattened lower one is STRETCH times as far as the right one or more, at
+    most EVEN times with two axes. The order of all distances: rank correlation with Euclidean distance is better with
+    two axes by GAIN. Trained models: of the encodings that have both forms, and of which every run has learned the
+    digits, each loses COST more of all answers on a wider canvas flattened than with two axes, by its interval, seed by
+    seed; or those that do are named; not so where the interval of each lies below COST; otherwise open. Holds where all
+    parts do, does not hold where none does, is inconclusive where none does and the models leave it open; else holds of
+    the parts that do. What a moved digit costs is told and decides nothing: it changes all numbers alike, flattened or
+    not."""
     one, two = numbers["below_over_right_1d"], numbers["below_over_right_2d"]
     rank_one, rank_two = numbers["rank_1d"], numbers["rank_2d"]
     told = (

@@ -21,13 +21,13 @@ Curves = dict[int, dict[int, float]]
 
 
 def rule(numbers: Numbers) -> Verdict:
-    """On each task each absolute encoding is held against the middle one of the encodings of distance, and against the
-    convolutional net where there is one; only where every run of both with all the data has learned the task, or of the
-    encodings of distance most. Over the amounts but the largest, the mean of how many more answers the other has right,
-    seed by seed: it needs less data where the interval lies above GAP, not less where it lies below, otherwise open.
-    Holds where the absolute encodings need more in all comparisons, holds of those in which they do, does not hold where
-    they do in none; inconclusive where in none, and some are open, or where nothing can be compared. How much data each
-    needs for as many right answers is told and decides nothing."""
+    """On each task each absolute encoding is held against the middle one of the encodings of distance, and against
+    the convolutional net where there is one; only where every run of both with all the data has learned the task, of
+    the encodings of distance those of more than half of them. Over the amounts but the largest, the mean of how many
+    more answers the other has right, seed by seed: it needs less data where the interval lies above GAP, not less where
+    it lies below, otherwise open. Holds where the absolute encodings need more in all comparisons, holds of those in
+    which they do, does not hold where they do in none; inconclusive where in none, and some are open, or where nothing
+    can be compared. How much data each needs for as many right answers is told and decides nothing."""
     rows, words, told = numbers["runs"], {}, []
     for task in dict.fromkeys(row[TASK] for row in rows):
         runs = _by_label([row for row in rows if row[TASK] == task])
@@ -102,7 +102,8 @@ def _median(values: Sequence[float]) -> float:
 
 
 def _gap(better: Curves, worse: Curves, amounts: Sequence[int]) -> Interval | None:
-    """How many more answers are right, the mean over all amounts but the largest, seed by seed; None of no shared seed."""
+    """How many more answers are right, the mean over all amounts but the largest, seed by seed; None without a seed
+    that both have."""
     smaller = amounts[:-1]
     means = [
         {

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gnomon.errors import PositionError, unknown
+from gnomon.section import Section, does_not_apply
 
 if TYPE_CHECKING:
     from gnomon.lab.probes.probe import NotAsked, Result
@@ -48,3 +49,13 @@ def asked(subject: "Subject", names: Sequence[str] = ()) -> "Iterator[tuple[Modu
         except PositionError as error:
             found = NotAsked(f"The encoding refuses what this would ask: {error.asked}, {error.given}.")
         yield probe, found
+
+
+def section(probe: ModuleType, found: "Result | NotAsked") -> Section:
+    """What a probe has found, as a reader meets it."""
+    from gnomon.lab.probes.probe import NotAsked
+
+    told = probe.KEY, probe.TITLE, probe.QUESTION
+    if isinstance(found, NotAsked):
+        return does_not_apply(*told, found.why)
+    return Section(*told, "", found.tables(), found.figures(), numbers=found.numbers())

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from gnomon.lab.measures import Mean
 from gnomon.lab.probes.heads import of_heads
-from gnomon.lab.probes.probe import Figure, Line, NotAsked, Result, Table
+from gnomon.lab.probes.probe import NotAsked, Result
 from gnomon.lab.probes.reading import Reader
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "attended", "Attended distance"
 QUESTION = "How far does each head look, on average, in tokens?"
@@ -41,10 +42,10 @@ class Attended(Result):
             ),
         )
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         lines = tuple(Line.of(f"layer {layer}", range(len(heads)), heads) for layer, heads in enumerate(self.layers))
         even = Line.of("uniform", range(len(self.layers[0])), [self.uniform] * len(self.layers[0]))
-        return (Figure(f"Attended distance, length {self.length}", "head", "tokens", (*lines, even), y_log=True),)
+        return (Lines(f"Attended distance, length {self.length}", "head", "tokens", (*lines, even), y_log=True),)
 
 
 def attended(reader: Reader, batch: Batch, first: int = 0) -> Attended:

@@ -9,10 +9,11 @@ from gnomon.errors import OptionError
 from gnomon.lab import measures
 from gnomon.lab.measures import Mean
 from gnomon.lab.probes.held import Wave, holding, waves
-from gnomon.lab.probes.probe import Figure, Line, NotAsked, Result, Table
+from gnomon.lab.probes.probe import NotAsked, Result
 from gnomon.lab.probes.reading import Reader, of_examples
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "bands", "Frequency bands"
 QUESTION = "Past the training length, which frequencies cost the loss: what if one band sees no position beyond it?"
@@ -62,13 +63,13 @@ class Bands(Result):
         columns = ("wavelength from", "to", "held, nats", "se", "alone, nats", "se")
         return (Table(f"Frequency bands at length {self.length}", columns, tuple(rows), note),)
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         x = [(band.shortest * band.longest) ** 0.5 for band in self.bands]
         lines = (
             Line.of("held, against the model as it is", x, [band.held for band in self.bands]),
             Line.of("alone, against all held", x, [band.alone for band in self.bands]),
         )
-        return (Figure("Bands past the training length", "wavelength (positions)", "nats a token", lines, x_log=True),)
+        return (Lines("Bands past the training length", "wavelength (positions)", "nats a token", lines, x_log=True),)
 
 
 def bands(reader: Reader, batch: Batch, trained: int, count: int = COUNT) -> Bands:

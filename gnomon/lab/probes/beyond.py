@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from gnomon.errors import OptionError
 from gnomon.lab.measures import Mean
 from gnomon.lab.probes.heads import of_heads
-from gnomon.lab.probes.probe import Figure, Line, NotAsked, Result, Table
+from gnomon.lab.probes.probe import NotAsked, Result
 from gnomon.lab.probes.reading import Reader
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "beyond", "Attention beyond the training length"
 QUESTION = "How much of a query's attention falls on keys that lie farther away than any key did in training?"
@@ -45,11 +46,11 @@ class Beyond(Result):
             ),
         )
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         heads = range(len(self.layers[0]))
         lines = tuple(Line.of(f"layer {layer}", heads, means) for layer, means in enumerate(self.layers))
         even = Line.of("uniform", heads, [self.uniform] * len(heads))
-        return (Figure(f"Attention beyond {self.trained} tokens", "head", "weight", (*lines, even)),)
+        return (Lines(f"Attention beyond {self.trained} tokens", "head", "weight", (*lines, even)),)
 
 
 def beyond(reader: Reader, batch: Batch, trained: int) -> Beyond:

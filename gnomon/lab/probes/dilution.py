@@ -9,10 +9,11 @@ from torch import Tensor
 from gnomon.errors import OptionError
 from gnomon.lab import measures
 from gnomon.lab.measures import Mean
-from gnomon.lab.probes.probe import Figure, Line, NotAsked, Result, Table
+from gnomon.lab.probes.probe import NotAsked, Result
 from gnomon.lab.probes.reading import Reader, placed
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "dilution", "Position in each layer"
 QUESTION = "How well can a token's position be read off the residual stream, layer by layer?"
@@ -63,13 +64,13 @@ class Dilution(Result):
         columns = ("after", "R^2", "se", "share", "se", "signal/noise")
         return (Table(f"Position in the residual stream, length {self.length}", columns, tuple(rows), note),)
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         at = range(len(self.layers))
         lines = (
             Line.of("R^2 of a linear guess", at, [layer.r2 for layer in self.layers]),
             Line.of("share of the variance", at, [layer.share for layer in self.layers]),
         )
-        return (Figure("Position in the residual stream", "layers passed", "R^2, share", lines),)
+        return (Lines("Position in the residual stream", "layers passed", "R^2, share", lines),)
 
     def numbers(self) -> dict:
         return super().numbers() | {"signal_to_noise": list(self.signal_to_noise)}

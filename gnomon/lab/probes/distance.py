@@ -9,10 +9,11 @@ from torch import Tensor
 
 from gnomon.errors import OptionError
 from gnomon.lab.measures import Mean
-from gnomon.lab.probes.probe import Figure, Line, NotAsked, Result, Table, with_errors
+from gnomon.lab.probes.probe import NotAsked, Result, with_errors
 from gnomon.lab.probes.reading import Reader, placed
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "distance", "Places and distances in the logits"
 QUESTION = (
@@ -53,12 +54,12 @@ class Distance(Result):
         columns = ("layer", "head", "places", "se", "distance", "se")
         return (Table(f"Shares of the logits' variance, length {self.length}", columns, tuple(rows), note),)
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         lines = []
         for at, heads in enumerate(self.layers):
             lines.append(Line.of(f"places, layer {at}", range(len(heads)), [head.places for head in heads]))
             lines.append(Line.of(f"distance, layer {at}", range(len(heads)), [head.distance for head in heads]))
-        return (Figure("Places and distances in the logits", "head", "share of the variance", tuple(lines)),)
+        return (Lines("Places and distances in the logits", "head", "share of the variance", tuple(lines)),)
 
 
 def distance(reader: Reader, batch: Batch) -> Distance:

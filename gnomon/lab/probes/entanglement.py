@@ -11,11 +11,12 @@ from torch import Tensor
 from gnomon.errors import OptionError
 from gnomon.lab import measures
 from gnomon.lab.measures import Mean
-from gnomon.lab.probes.probe import Figure, Line, NotAsked, Result, Table, with_errors
+from gnomon.lab.probes.probe import NotAsked, Result, with_errors
 from gnomon.lab.probes.reading import Reader, of_examples
 from gnomon.lab.probes.split import NAMES, added, four_terms, shares_of
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "entanglement", "Norm of positions beside content"
 QUESTION = "What becomes of the loss, and of the logits, where the positions that are added are made larger or smaller?"
@@ -45,22 +46,35 @@ class Entanglement(Result):
     factors: tuple[Scaled, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        rows = []
+        losses, shares = [], []
         for each in self.factors:
-            means = each.factor, each.ratio.mean, each.loss.mean, *with_errors(each.excess)
-            rows.append((*means, *(share.mean for share in each.shares)))
-        note = f"{self.factors[0].loss.count} examples. ratio: of norms, position over content; excess: over factor 1."
-        columns = ("factor", "ratio", "loss, nats", "excess", "se", *NAMES)
-        return (Table(f"Positions made larger or smaller, length {self.length}", columns, tuple(rows), note),)
+            losses.append((each.factor, *with_errors(each.ratio, each.loss, each.excess)))
+            largest = max(share.se or 0.0 for share in each.shares)
+            shares.append((each.factor, *(share.mean for share in each.shares), largest))
+        count = self.factors[0].loss.count
+        return (
+            Table(
+                f"Positions made larger or smaller, length {self.length}",
+                ("factor", "ratio", "se", "loss, nats", "se", "excess", "se"),
+                tuple(losses),
+                f"{count} examples. ratio: of norms, position over content; excess: over factor 1.",
+            ),
+            Table(
+                "Shares of the variance of the first layer's logits",
+                ("factor", *NAMES, "largest se"),
+                tuple(shares),
+                "The mean over heads.",
+            ),
+        )
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         x = [each.ratio.mean for each in self.factors]
         loss = Line.of("loss", x, [each.loss for each in self.factors])
         shares = [Line.of(name, x, [each.shares[i] for each in self.factors]) for i, name in enumerate(NAMES)]
         axis = "norm of positions / norm of content"
         return (
-            Figure("Loss by the ratio of norms", axis, "nats a token", (loss,)),
-            Figure("Shares of the logit's variance by the ratio of norms", axis, "share", tuple(shares)),
+            Lines("Loss by the ratio of norms", axis, "nats a token", (loss,)),
+            Lines("Shares of the logit's variance by the ratio of norms", axis, "share", tuple(shares)),
         )
 
 

@@ -9,10 +9,11 @@ from gnomon.errors import OptionError, PositionError
 from gnomon.lab import measures
 from gnomon.lab.measures import Mean
 from gnomon.lab.probes.answers import Said, said
-from gnomon.lab.probes.probe import Figure, Line, Result, Table, with_errors
+from gnomon.lab.probes.probe import Result, with_errors
 from gnomon.lab.probes.reading import Reader
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch, Task
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "lengths", "Loss and accuracy by length and position"
 QUESTION = "How well does the model answer at each length, and where in a sequence?"
@@ -60,7 +61,7 @@ class Lengths(Result):
             note += f" The encoding refuses {', '.join(map(str, self.refused))}."
         return (Table("Loss and accuracy by length", columns, tuple(rows), note),)
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         x = [each.length for each in self.lengths]
         loss = Line.of("loss", x, [e.loss for e in self.lengths])
         right = [Line.of("tokens", x, [e.accuracy for e in self.lengths])]
@@ -71,9 +72,9 @@ class Lengths(Result):
             for e in self.lengths
         )
         return (
-            Figure("Loss by length", "length", "nats a token", (loss,)),
-            Figure("Accuracy by length", "length", "share", tuple(right)),
-            Figure("Loss by position", "position", "nats a token", by_place),
+            Lines("Loss by length", "length", "nats a token", (loss,)),
+            Lines("Accuracy by length", "length", "share", tuple(right)),
+            Lines("Loss by position", "position", "nats a token", by_place),
         )
 
 

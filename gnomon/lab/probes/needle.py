@@ -11,10 +11,11 @@ from gnomon.lab import measures, tasks
 from gnomon.lab.experiment import Problem
 from gnomon.lab.measures import Mean
 from gnomon.lab.probes.answers import Said, said
-from gnomon.lab.probes.probe import Figure, Line, NotAsked, Result, Table
+from gnomon.lab.probes.probe import NotAsked, Result
 from gnomon.lab.probes.reading import Reader
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "needle", "Depth of the needle"
 QUESTION = "How often is what is asked for found, by how deep in the text it lies?"
@@ -65,12 +66,12 @@ class Needle(Result):
             for curve in self.curves
         )
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         lines = tuple(
             Line.of(f"length {curve.length}", [e.depth for e in curve.depths], [e.exact for e in curve.depths])
             for curve in self.curves
         )
-        return (Figure("Answers that are right, by depth", "depth", "share", lines),)
+        return (Lines("Answers that are right, by depth", "depth", "share", lines),)
 
 
 def needle(reader: Reader, batches: Mapping[int, Mapping[float, Batch]]) -> Needle:

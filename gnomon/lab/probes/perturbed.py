@@ -10,10 +10,11 @@ from gnomon.backends import Reference
 from gnomon.errors import OptionError
 from gnomon.lab import measures
 from gnomon.lab.measures import Mean
-from gnomon.lab.probes.probe import Figure, Line, Result, Table, with_errors
+from gnomon.lab.probes.probe import Result, with_errors
 from gnomon.lab.probes.reading import Reader, losses, of_examples, placed
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "perturbed", "One wrong position"
 QUESTION = "If one token lies where no token lay in training, how many outputs change, and by how much?"
@@ -59,9 +60,9 @@ class Perturbed(Result):
         note = f"Over {counts[0]} examples. changed: share of tokens whose logits differ in a bit; by: relative change."
         return (Table(f"Token {self.at} of {self.length} put at {self.to:g}", columns, tuple(rows), note),)
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         line = Line.of("output", range(len(self.by_token)), self.by_token)
-        return (Figure(f"Token {self.at} put at {self.to:g}", "token", "relative change of its logits", (line,)),)
+        return (Lines(f"Token {self.at} put at {self.to:g}", "token", "relative change of its logits", (line,)),)
 
 
 def perturbed(reader: Reader, batch: Batch, at: int, to: float) -> Perturbed:

@@ -1,54 +1,14 @@
-"""What a probe gives: numbers with their uncertainty, tables and figures made of them. No looks, and no torch."""
+"""What a probe gives: numbers with their uncertainty, and the tables and figures made of them. No torch here."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from gnomon.lab.measures import Mean
-
-Cell = str | int | float | bool | None
-"""A cell of a table; None: it does not apply."""
+from gnomon.section import Lines, Table, Value
 
 
-@dataclass(frozen=True)
-class Line:
-    """One series of a figure: a value and, where it is known, its standard error, for each x."""
-
-    label: str
-    x: Sequence[float]
-    y: Sequence[float | None]
-    se: Sequence[float | None] = ()
-
-    @classmethod
-    def of(cls, label: str, x: Sequence[float], means: Sequence[Mean | None]) -> "Line":
-        """That of means; None is a gap."""
-        return cls(label, [*x], [m and m.mean for m in means], [m and m.se for m in means])
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of series over one axis; `x` and `y` name the axes, with their units."""
-
-    title: str
-    x: str
-    y: str
-    lines: tuple[Line, ...]
-    x_log: bool = False
-    y_log: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of values under named columns; a mean stands beside its standard error."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    note: str = ""
-
-
-def with_errors(*means: Mean | None) -> tuple[float | None, ...]:
+def with_errors(*means: Mean | None) -> tuple[Value, ...]:
     """Each mean, its standard error after it, as cells of a row."""
     return tuple(cell for mean in means for cell in (mean and mean.mean, mean and mean.se))
 
@@ -61,8 +21,8 @@ class Result(ABC):
         """The numbers as a reader meets them."""
 
     @abstractmethod
-    def figures(self) -> tuple[Figure, ...]:
-        """The same as series."""
+    def figures(self) -> tuple[Lines, ...]:
+        """The same as series, with their standard errors."""
 
     def numbers(self) -> dict[str, Any]:
         """The same for a program: plain dicts, lists and numbers, a mean as `{"mean", "se", "count"}`."""

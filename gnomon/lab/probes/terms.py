@@ -8,12 +8,13 @@ from torch import Tensor
 from gnomon.errors import OptionError
 from gnomon.lab import measures
 from gnomon.lab.measures import Mean
-from gnomon.lab.probes.diagonals import toeplitz_share
-from gnomon.lab.probes.probe import Figure, Line, NotAsked, Result, Table
+from gnomon.lab.probes.probe import NotAsked, Result, with_errors
 from gnomon.lab.probes.reading import Reader
 from gnomon.lab.probes.split import NAMES, FourTerms, added, four_terms, shares_of
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
+from gnomon.toeplitz import toeplitz_share
 
 KEY, TITLE = "terms", "Four terms of the logit"
 QUESTION = (
@@ -42,22 +43,32 @@ class Terms(Result):
     heads: tuple[Head, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        rows = []
+        shares, distances = [], []
         for at, head in enumerate(self.heads):
-            means = (*head.shares, head.toeplitz, head.toeplitz_seen)
-            rows.append((at, *(mean.mean for mean in means), max(mean.se or 0.0 for mean in means)))
-        note = (
-            f"Shares of the logit's variance, {self.heads[0].toeplitz.count} examples. of i - j: the share of"
-            " place-place that depends on the distance alone, over all pairs and over those that the mask shows."
+            largest = max(mean.se or 0.0 for mean in head.shares)
+            shares.append((at, *(mean.mean for mean in head.shares), largest))
+            distances.append((at, *with_errors(head.toeplitz, head.toeplitz_seen)))
+        count = self.heads[0].toeplitz.count
+        return (
+            Table(
+                f"Four terms of the first layer's logits, length {self.length}",
+                ("head", *NAMES, "largest se"),
+                tuple(shares),
+                f"Shares of the logit's variance, {count} examples.",
+            ),
+            Table(
+                "Of the place-place term, the share that depends on the distance alone",
+                ("head", "all pairs", "se", "pairs that are seen", "se"),
+                tuple(distances),
+                "Of its variance, explained by the best function of i - j; seen: those that the mask shows.",
+            ),
         )
-        columns = ("head", *NAMES, "of i - j", "of i - j, seen", "largest se")
-        return (Table(f"Four terms of the first layer's logits, length {self.length}", columns, tuple(rows), note),)
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         at = range(len(self.heads))
         lines = [Line.of(name, at, [head.shares[i] for head in self.heads]) for i, name in enumerate(NAMES)]
         lines.append(Line.of("place-place, of i - j", at, [head.toeplitz_seen for head in self.heads]))
-        return (Figure("Four terms of the first layer's logits", "head", "share", tuple(lines)),)
+        return (Lines("Four terms of the first layer's logits", "head", "share", tuple(lines)),)
 
 
 def terms(reader: Reader, batch: Batch) -> Terms:
@@ -70,12 +81,11 @@ def terms(reader: Reader, batch: Batch) -> Terms:
             allowed="a model of learned or sinusoidal positions",
         )
     shares, whole, shown = [], [], []
-    every = torch.ones(place.shape[1], place.shape[1], dtype=torch.bool)
     for part in reader.parts(batch):
         its = place if len(place) == 1 else added(reader, part)
         found = four_terms(reader, part, reader.hidden(part)[0], its)
         shares.append(shares_of(found))
-        whole.append(toeplitz_share(found.terms[3], every))
+        whole.append(toeplitz_share(found.terms[3]))
         shown.append(torch.stack([toeplitz_share(t, seen) for t, seen in zip(found.terms[3], _each(found))]))
     shares, whole, shown = torch.cat(shares, dim=1), torch.cat(whole), torch.cat(shown)
     heads = tuple(

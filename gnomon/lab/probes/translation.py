@@ -10,10 +10,11 @@ from torch import Tensor
 from gnomon.errors import PositionError
 from gnomon.lab import measures
 from gnomon.lab.measures import Mean
-from gnomon.lab.probes.probe import Figure, Line, Result, Table, with_errors
+from gnomon.lab.probes.probe import Result, with_errors
 from gnomon.lab.probes.reading import Reader, losses, of_examples, placed
 from gnomon.lab.probes.subject import Subject
 from gnomon.lab.task import Batch
+from gnomon.section import Line, Lines, Table
 
 KEY, TITLE = "translation", "Shifts"
 QUESTION = "If every position moves by the same number of places, what changes: vectors, attention, output, loss?"
@@ -44,21 +45,32 @@ class Translation(Result):
     refused: tuple[float, ...]
 
     def tables(self) -> tuple[Table, ...]:
-        rows = []
+        inside, outside = [], []
         for shift in self.shifts:
             worst = max(shift.attention, key=lambda mean: mean.mean)
-            rows.append((shift.by, *with_errors(shift.inputs, worst, shift.output, shift.loss)))
-        kinds = ("vectors", "attention", "output", "loss, nats")
-        columns = ("shift", *(name for kind in kinds for name in (kind, f"se {kind.split(',')[0]}")))
+            inside.append((shift.by, *with_errors(shift.inputs, worst)))
+            outside.append((shift.by, *with_errors(shift.output, shift.loss)))
         note = (
             f"Relative changes over {self.shifts[0].output.count if self.shifts else 0} examples; attention: half of"
             " the sum of changes of a query's weights, in the layer where that is most."
         )
-        if self.refused:
-            note += f" Outside the encoding's domain: {', '.join(f'{by:g}' for by in self.refused)}."
-        return (Table(f"What a shift changes, length {self.length}", columns, tuple(rows), note),)
+        refused = ", ".join(f"{by:g}" for by in self.refused)
+        return (
+            Table(
+                f"What a shift changes of what enters, and of attention, length {self.length}",
+                ("shift", "vectors", "se", "attention", "se"),
+                tuple(inside),
+                note + f" Outside the encoding's domain: {refused}." * bool(refused),
+            ),
+            Table(
+                "What a shift changes of what comes out",
+                ("shift", "output", "se", "loss, nats", "se"),
+                tuple(outside),
+                "output: relative change of the logits; loss: changed less before, a token.",
+            ),
+        )
 
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[Lines, ...]:
         if not self.shifts:
             return ()
         by, layers = [shift.by for shift in self.shifts], range(len(self.shifts[0].attention))
@@ -67,7 +79,7 @@ class Translation(Result):
             *(Line.of(f"attention, layer {at}", by, [shift.attention[at] for shift in self.shifts]) for at in layers),
             Line.of("output", by, [shift.output for shift in self.shifts]),
         )
-        return (Figure(f"What a shift changes, length {self.length}", "shift (places)", "change", lines, x_log=True),)
+        return (Lines(f"What a shift changes, length {self.length}", "shift (places)", "change", lines, x_log=True),)
 
 
 def translation(reader: Reader, batch: Batch, shifts: Sequence[float] = SHIFTS) -> Translation:

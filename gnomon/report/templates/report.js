@@ -47,9 +47,21 @@
     box.dataset.live = "";
     return view;
   };
-  for (const box of all("[data-figure]")) {
-    try { views.push(await draw(box)); } catch (error) { console.error(box.dataset.figure, error); }
+  // A figure that is folded away has no width yet: it is drawn when it is unfolded.
+  const drawAll = async boxes => {
+    for (const box of boxes) {
+      try { views.push(await draw(box)); } catch (error) { console.error(box.dataset.figure, error); }
+    }
+  };
+  const folded = box => box.closest("details:not([open])");
+  for (const details of all("details")) {
+    details.addEventListener("toggle", async () => {
+      if (!details.open) return;
+      await drawAll(all("[data-figure]:not([data-live])", details).filter(box => !folded(box)));
+      dispatchEvent(new Event("resize")); // for those that were drawn before the window changed
+    });
   }
+  await drawAll(all("[data-figure]").filter(box => !folded(box)));
 
   const set = (name, value) => views.forEach(view => {
     // A figure without the parameter throws; only those that compare series have it.

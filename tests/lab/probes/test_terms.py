@@ -3,9 +3,7 @@
 import pytest
 import torch
 
-from gnomon.analysis.toeplitz import toeplitz_share as of_all_pairs
 from gnomon.errors import OptionError
-from gnomon.lab.probes.diagonals import toeplitz_share
 from gnomon.lab.probes.entanglement import entanglement
 from gnomon.lab.probes.split import added, four_terms, shares_of
 from gnomon.lab.probes.terms import terms
@@ -30,20 +28,6 @@ def test_the_terms_add_up_to_the_logits_of_the_model(encoding, causal):
     assert (found.terms.sum(0) - first.logits).abs().max() < 1e-12 * first.logits.abs().max()
     assert torch.equal(found.seen.expand_as(first.seen), first.seen)
     assert (shares_of(found).sum(0) - 1).abs().max() < 1e-12
-
-
-def test_the_share_of_all_pairs_is_that_of_the_analysis():
-    a = torch.randn(2, 9, 9, dtype=torch.float64)
-    every = torch.ones(9, 9, dtype=torch.bool)
-    assert toeplitz_share(a, every).tolist() == pytest.approx([of_all_pairs(each) for each in a], abs=1e-12)
-    assert float(toeplitz_share(torch.full((4, 4), 2.0), every[:4, :4])) == 1
-
-
-def test_only_pairs_that_are_seen_count():
-    turn = torch.arange(9, dtype=torch.float64)
-    a = torch.randn(9, 9, dtype=torch.float64).triu(1) + (turn[:, None] - turn).square().tril()
-    assert float(toeplitz_share(a, torch.ones(9, 9, dtype=torch.bool).tril())) == pytest.approx(1, abs=1e-12)
-    assert float(toeplitz_share(a, torch.ones(9, 9, dtype=torch.bool))) < 1
 
 
 def test_one_projection_for_queries_and_keys_makes_place_a_function_of_the_distance():

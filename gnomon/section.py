@@ -1,13 +1,17 @@
-"""What an analysis has found, as a reader meets it: a question, an answer, tables and figures. Numbers only, no looks.
+"""What has been found, as a reader meets it: a question, an answer, tables and figures. Numbers only, no looks.
 
-The terminal, `--json` and the report's page are made from the same sections.
+The terminal, `--json` and the pages are made from the same sections, whether a formula was asked or a trained model.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 Value = str | int | float | bool | None
 """A cell of a table; None: it does not apply."""
+
+Estimate = tuple[float, float | None, int]
+"""A mean, its standard error (None where one number was all there was), and over how many it is."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,18 @@ class Line:
     label: str
     x: Sequence[float]
     y: Sequence[float | None]
+    se: Sequence[float | None] = ()
+    """Standard error of each value; empty where none is known."""
+
+    def __post_init__(self):
+        if len(self.y) != len(self.x) or len(self.se) not in (0, len(self.x)):
+            raise ValueError(f"{self.label}: every x has a value, and every value a standard error or none has")
+
+    @classmethod
+    def of(cls, label: str, x: Sequence[float], means: Sequence[Estimate | None]) -> "Line":
+        """That of means with their standard errors; None is a gap."""
+        values, errors = ([None if mean is None else mean[at] for mean in means] for at in (0, 1))
+        return cls(label, [*x], values, errors)
 
 
 @dataclass(frozen=True)
@@ -77,19 +93,19 @@ class Section:
     title: str
     question: str
     answer: str
-    """Sentences made from the numbers that were found."""
+    """Sentences made from the numbers that were found; empty where the tables say it all."""
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     proof: tuple[str, ...] = ()
     """Paragraphs of an argument that a reader can follow; formulas in plain text."""
-    numbers: dict[str, Value | list] = field(default_factory=dict)
-    """What a program wants to know, by name."""
+    numbers: dict[str, Any] = field(default_factory=dict)
+    """What a program wants to know, by name: values, lists and dicts of them."""
     applies: bool = True
-    """Whether the question makes sense of this encoding; the answer says why where it does not."""
+    """Whether the question makes sense of what was asked; the answer says why where it does not."""
 
 
 def does_not_apply(key: str, title: str, question: str, why: str) -> Section:
-    """The section of a question that makes no sense of an encoding."""
+    """The section of a question that makes no sense of what was asked."""
     return Section(key, title, question, why, applies=False)
 
 
