@@ -8,7 +8,7 @@ Command:  gnomon compare quick
 
 Answer:   Transformer-XL, Shaw and ALiBi hold to 8 times the length, within 0.003, 0.039 and 0.002 nats. DeBERTa, T5
           and RoPE hold to 160 bytes and then lose 0.11, 0.18 and 1.5 nats at 256, and 0.51, 0.76 and 2.3 at 1024.
-          SeqPE, learned and sinusoidal positions have lost 0.98, 1.1 and 1.2 nats at 160 bytes already, 32 past the
+          SeqPE, learned and sinusoidal positions have lost 0.98, 0.87 and 1.2 nats at 160 bytes already, 32 past the
           training length. Without positions the loss creeps up, by 0.11 nats at 256 and 0.19 at 1024, but it is the
           worst of the ten in range (2.38 nats a byte on the paired targets; DeBERTa, the best, 1.68).
           One seed: what lies close together, such as DeBERTa, Transformer-XL, Shaw and RoPE in range, is not put in

@@ -13,6 +13,9 @@ from torch import Tensor, nn
 from gnomon.lab.files import replace_file
 
 FORMAT = "3"
+UNUSABLE = (OSError, SafetensorError, RuntimeError)
+"""What reading a file raises that is cut off, or that another takes the place of between two looks at it."""
+
 STATE = ("step", "exp_avg", "exp_avg_sq")
 """What AdamW keeps for each parameter."""
 
@@ -74,7 +77,7 @@ def step_of(path: Path, hash: str) -> int:
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
-    except (OSError, SafetensorError):
+    except UNUSABLE:
         return 0
     return int(metadata["step"]) if _ours(metadata, hash) else 0
 
@@ -91,7 +94,7 @@ def _read(path: Path, hash: str) -> dict[str, Tensor] | None:
             if not _ours(metadata, hash):
                 return None
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
-    except (OSError, SafetensorError):
+    except UNUSABLE:
         return None
     return tensors if _sum(tensors) == metadata.get("sha256") else None
 

@@ -188,6 +188,7 @@ class _Sweep:
         # A worker that is asked to stop before it can listen dies of it; it has lost nothing.
         end = self.ends.pop(hash, {"end": "stopped" if code == -signal.SIGTERM else "died"})
         if end["end"] == "store":
+            self.pool.store.make()  # where it has gone, that is what is wrong
             asked, given, allowed, do = end["error"]
             raise StoreError(asked, given=given, allowed=allowed, do=do)
         if end["end"] == "busy":

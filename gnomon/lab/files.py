@@ -94,6 +94,16 @@ def renamed(path: Path, name: Path) -> bool:
     return True
 
 
+def identity(path: Path) -> tuple[int, int, int, int] | None:
+    """What tells a file or folder from one that takes its place or its name later; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    # A file system gives numbers again; the time is not read as one, it is to be the same.
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def sync(path: Path) -> None:
     """Bring a file, or the names in a folder, to disk."""
     if path.is_dir() and os.name == "nt":

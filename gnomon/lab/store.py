@@ -11,10 +11,10 @@ runs/
   tuning/                     a store of its own: the trials that learning rates were chosen by
 """
 
+import errno
 import json
 import os
 import re
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,7 +25,7 @@ import filelock
 from gnomon.errors import StoreError
 from gnomon.lab import sums
 from gnomon.lab.experiment import hash_of
-from gnomon.lab.files import REMOVED, beside, clear, renamed, replace_file, sync, whole, writing
+from gnomon.lab.files import REMOVED, beside, clear, identity, renamed, replace_file, sync, whole, writing
 
 FORMAT = 1
 MARKER = "gnomon-store.json"
@@ -60,7 +60,7 @@ class Store:
         """The folder, if it is to be made, and the one for work in it. StoreError where it was there and has gone."""
         if self.within is not None:
             self.within.make()
-        if self._made and not self.path.exists():
+        if self._made and not (self.path / MARKER).exists():
             raise StoreError("the store has gone", given=str(self.path), do=REMOVED)
         with writing(self.path):
             if self.create and self._is_fresh():
@@ -125,22 +125,14 @@ class Store:
         """The record of one run, or None. StoreError when it is damaged."""
         file = self.folder(hash) / "record.json"
         do = f"remove {file.parent} and run the same command again"
-        while (seen := self.identity(hash)) is not None:
+        while (seen := identity(file.parent)) is not None:
             try:
                 return check_record(_json(file), hash, str(file), do)
             except StoreError:
                 # A run that is made again takes the place of the one that failed, perhaps while we read that.
-                if self.identity(hash) == seen:
+                if identity(file.parent) == seen:
                     raise
         return None
-
-    def identity(self, hash: str) -> tuple[int, int] | None:
-        """What tells the folder of a run from one that takes its place; None where there is none."""
-        try:
-            found = self.folder(hash).stat()
-        except OSError:
-            return None
-        return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
     def records(self) -> list[dict[str, Any]]:
         """All records, by label, seed and hash."""
@@ -161,6 +153,14 @@ class Store:
                 lock.acquire(timeout=0)
             except filelock.Timeout:
                 lock = None
+            except OSError as error:
+                if error.errno not in (errno.ENOLCK, errno.ENOTSUP):
+                    raise
+                raise StoreError(
+                    "the file system of the store has no locks",
+                    given=f"{self.path}: {error.strerror}",
+                    do="keep the store on a disk of this machine: --store FOLDER",
+                ) from error
         if lock is None:
             yield False
             return

@@ -12,6 +12,7 @@ import pyarrow
 from gnomon.errors import StoreError
 from gnomon.lab import consistency, sums
 from gnomon.lab.experiment import Experiment, hash_of
+from gnomon.lab.files import identity
 from gnomon.lab.store import HASH, TRIALS, Store
 
 FILES = {
@@ -62,20 +63,20 @@ def _beside(store: Store) -> Iterator[Fault]:
             yield Fault("left", entry.name, "it was being written when its process died", f"remove {entry}")
         elif (entry / "record.json").is_file() and not HASH.fullmatch(entry.name):
             yield Fault("wrong", entry.name, "a run that has lost its name: nothing finds it", _rename(store, entry))
-        elif HASH.fullmatch(entry.name) and not entry.is_dir():
+        elif HASH.fullmatch(entry.name) and entry.is_file():
             yield Fault("wrong", entry.name, "a file that has the name of a run", f"remove {entry}")
 
 
 def _run(store: Store, hash: str) -> list[Fault]:
     """What is wrong with one run; it is looked at again where another took its place meanwhile, as by a retry."""
-    while (seen := store.identity(hash)) is not None:
+    while (seen := identity(store.folder(hash))) is not None:
         try:
             found = [*_looked(store, hash)]
         except FileNotFoundError:
-            if store.identity(hash) == seen:
+            if identity(store.folder(hash)) == seen:
                 raise
             continue
-        if not found or store.identity(hash) == seen:
+        if not found or identity(store.folder(hash)) == seen:
             return found
     return []
 
@@ -148,8 +149,9 @@ def _work(store: Store) -> Iterator[Fault]:
     """What lies among the runs that are not finished, and belongs to none that anybody is making."""
     runs = {*store.hashes()}
     for file in sorted(store.work.iterdir()) if store.work.is_dir() else ():
-        fault = _unfinished(store, file, runs)
-        if fault is not None and file.exists():  # a run may have ended meanwhile
+        seen, fault = identity(file), _unfinished(store, file, runs)
+        # A run may have ended meanwhile; and where locks hold nothing, one that goes on looks as if nobody made it.
+        if fault is not None and seen is not None and identity(file) == seen:
             yield fault
 
 
@@ -214,15 +216,15 @@ def _status(store: Store, hash: str) -> str | None:
 
 def _unusable(file: Path, where: str, hash: str) -> Fault:
     """A checkpoint that its run does not go on from."""
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
-    from gnomon.lab.checkpoint import step_of
+    from gnomon.lab.checkpoint import UNUSABLE, step_of
 
     do = f"remove {file}: training begins anew"
     try:
         with safe_open(file, "pt") as opened:
             owner = (opened.metadata() or {}).get("experiment")
-    except (OSError, SafetensorError) as error:
+    except UNUSABLE as error:
         return Fault("wrong", where, f"a checkpoint that cannot be read: {error}", do)
     if owner != hash:
         return Fault("wrong", where, f"a checkpoint of another run: {owner}", do)

@@ -8,6 +8,9 @@ from gnomon.report.palette import VARIABLES
 from gnomon.report.spec import Spec
 from gnomon.section import Section
 
+CELLS = 48
+"""Rows and columns of a matrix: many encodings make a page that is to be mailed."""
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -49,7 +52,7 @@ def charts(analyses: Analyses | None) -> dict[str, Spec]:
     """The figures of all, by their names on the page."""
     named: dict[str, Spec] = {}
     for at, one in enumerate(analyses.found if analyses else ()):
-        named |= drawn([section for section in one.sections if section.applies], VARIABLES, f"{_name(at)}-")
+        named |= drawn([section for section in one.sections if section.applies], VARIABLES, f"{_name(at)}-", CELLS)
     return named
 
 

@@ -13,20 +13,20 @@ POINTS = 600
 """Points of a line at most; of more, the least and the largest of each stretch are kept."""
 CELLS = 96
 """Rows and columns of a matrix that are drawn at most: every second one, or third, where there are more."""
-MATRIX_HEIGHT = 300
+LINES_HEIGHT, MATRIX_HEIGHT = 280, 300
 BARS = 40
 """Points of a line at most at which its standard errors are bars; those of longer lines are a band."""
 
 
-def drawing(figure: Figure, palette: Palette, width: int | str = "container", height: int = 280) -> Spec:
-    """The figure as a Vega-Lite specification."""
-    return _lines(figure, palette, width, height) if isinstance(figure, Lines) else _heat(figure, palette, width)
+def drawing(figure: Figure, palette: Palette, width: int | str = "container", cells: int = CELLS) -> Spec:
+    """The figure as a Vega-Lite specification; of a matrix, at most `cells` rows and columns."""
+    return _lines(figure, palette, width) if isinstance(figure, Lines) else _heat(figure, palette, width, cells)
 
 
-def drawn(sections: Iterable[Section], palette: Palette, prefix: str = "") -> dict[str, Spec]:
+def drawn(sections: Iterable[Section], palette: Palette, prefix: str = "", cells: int = CELLS) -> dict[str, Spec]:
     """The figures of sections by name: `prefix`, the key of the section, and which of its figures it is."""
     return {
-        f"{prefix}{section.key}-{at}": drawing(figure, palette)
+        f"{prefix}{section.key}-{at}": drawing(figure, palette, cells=cells)
         for section in sections
         for at, figure in enumerate(section.figures)
     }
@@ -43,7 +43,7 @@ def _bars(figure: Lines) -> bool:
     return max(len(line.x) for line in figure.lines if line.se) <= BARS
 
 
-def _lines(figure: Lines, palette: Palette, width: int | str, height: int) -> Spec:
+def _lines(figure: Lines, palette: Palette, width: int | str) -> Spec:
     sheets, rows = Sheets(), _rows(figure)
     labels = [line.label for line in figure.lines]
     looks = [Look(at) for at in range(len(labels))]
@@ -85,7 +85,7 @@ def _lines(figure: Lines, palette: Palette, width: int | str, height: int) -> Sp
     if figure.points or bars:
         size = 22 if bars else 14 if len(rows) > POINTS else 30
         layers.append(chart.mark_point(size=size, filled=True).encode(y=y("y:Q"), tooltip=tips))
-    return finish(alt.layer(*layers).properties(title=figure.title), sheets, palette, width, height)
+    return finish(alt.layer(*layers).properties(title=figure.title), sheets, palette, width, LINES_HEIGHT)
 
 
 def _rows(figure: Lines) -> list[dict[str, object]]:
@@ -110,9 +110,9 @@ def _rows(figure: Lines) -> list[dict[str, object]]:
     return rows
 
 
-def _heat(figure: Heat, palette: Palette, width: int | str) -> Spec:
+def _heat(figure: Heat, palette: Palette, width: int | str, cells: int) -> Spec:
     sheets = Sheets()
-    down, across = (-(-size // CELLS) for size in (len(figure.values), len(figure.values[0])))
+    down, across = (-(-size // cells) for size in (len(figure.values), len(figure.values[0])))
     x_at = (figure.x_at or range(len(figure.values[0])))[::across]
     y_at = (figure.y_at or range(len(figure.values)))[::down]
     rows = [

@@ -318,6 +318,14 @@ def test_a_checkpoint_that_is_cut_off(store: Store, whole):
     assert only(store).kind == "wrong" and "cannot be read" in only(store).what
 
 
+def test_a_checkpoint_in_which_a_number_is_another(store: Store, whole):
+    path = checkpoint(store, whole[1]["failed"], whole[1]["failed"])
+    written = bytearray(path.read_bytes())
+    written[-1] ^= 1
+    path.write_bytes(written)
+    assert only(store).kind == "wrong" and "not those that the run wrote" in only(store).what
+
+
 def test_a_checkpoint_of_another_gnomon(store: Store, whole, monkeypatch):
     with monkeypatch.context() as older:
         older.setattr("gnomon.lab.checkpoint.FORMAT", "0")
@@ -336,6 +344,7 @@ def test_what_killed_processes_leave_is_named_and_is_no_damage(gnomon, store: St
     (store.work / f"{whole[1]['failed']}.123.log").write_text("what it said")
     (store.work / "strange").touch()
     (store.path / f"{MARKER}.x.tmp").touch()
+    (store.path / "report.html.x.tmp").touch()
     found = {fault.where.removeprefix(".work/"): fault for fault in verify(store)}
     said = {
         f"{run}.checkpoint.safetensors": "has ended",
@@ -345,11 +354,12 @@ def test_what_killed_processes_leave_is_named_and_is_no_damage(gnomon, store: St
         f"{run}.123.log": "did not fail",
         "strange": "nothing of a run",
         f"{MARKER}.x.tmp": "its process died",
+        "report.html.x.tmp": "its process died",
     }
     assert {*found} == {*said} and all(said[name] in found[name].what for name in said)
     assert {fault.kind for fault in found.values()} == {"left"}
     shown = gnomon("results", str(store.path), "--verify")
-    assert shown.code == 0 and "4 runs: 0 wrong, 7 left over" in shown.out
+    assert shown.code == 0 and "4 runs: 0 wrong, 8 left over" in shown.out
 
 
 def test_what_a_process_is_making_now_is_none_of_it(store: Store):

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gnomon.lab import sums
+from gnomon.lab.files import identity
 from gnomon.lab.store import HASH, TRIALS, Store
 from gnomon.lab.verify import FILES, verify
 from tests.lab.toys import results
@@ -12,7 +13,7 @@ from tests.lab.toys import results
 class Made(NamedTuple):
     """What a finished run keeps for ever: another training has other times, and lies in another folder."""
 
-    folder: tuple[int, int]
+    folder: tuple[int, ...]
     started: str
     finished: str
     sums: str
@@ -73,7 +74,10 @@ class Reader:
     def _hold(self, store: Store, record: dict[str, Any]) -> None:
         hash = record["hash"]
         found = Made(
-            store.identity(hash), record["started"], record["finished"], (store.folder(hash) / sums.NAME).read_text()
+            identity(store.folder(hash)),
+            record["started"],
+            record["finished"],
+            (store.folder(hash) / sums.NAME).read_text(),
         )
         before = self._known.setdefault((store.path, hash), found)
         if before[:3] != found[:3]:
@@ -85,14 +89,14 @@ class Reader:
     def _whole(self, folder: Path) -> None:
         store, hash = Store(folder.parent), folder.name
         # One that failed may make way for a better one while it is read.
-        seen = store.identity(hash)
+        seen = identity(store.folder(hash))
         try:
             record, wrong = store.record(hash), sums.wrong(folder)
             names = {file.name for file in folder.iterdir()}
             lacks = record and {*FILES[record["status"]], sums.NAME} - names
         except Exception as error:  # whatever it is, a reader has met it
             wrong, lacks = f"{type(error).__name__}: {error}", None
-        if (wrong or lacks) and store.identity(hash) == seen:
+        if (wrong or lacks) and identity(store.folder(hash)) == seen:
             self.broken.append(f"{folder}: {wrong or f'it lacks {lacks}'}")
 
 

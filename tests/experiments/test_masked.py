@@ -20,7 +20,7 @@ def test_every_encoding_is_trained_alike(form, seeds, tasks):
     alike = {(e.training, e.model, e.measure) for e in plan.experiments}
     assert len(alike) == 1
     assert {e.seed for e in plan.experiments} == {*range(seeds)}
-    assert len(plan.tuning.trials(plan.experiments)) == 13 * tasks * len(plan.tuning.rates)
+    assert len(plan.tuning.trials(plan.experiments)) == 12 * tasks * len(plan.tuning.rates)
 
 
 def test_letters_are_asked_before_words():

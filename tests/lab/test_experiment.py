@@ -45,10 +45,10 @@ def test_the_hash_of_an_experiment_is_fixed():
         seed=7,
     )
     written = (
-        '{"code":null,"encoding":"rope","format":2,'
+        '{"code":null,"encoding":"rope","format":3,'
         '"measure":{"bytes":1000,"lengths":[64,128],"pairs":10,"part":"test","targets":32},'
         '"model":{"backend":"auto","depth":2,"dropout":0.5,"feed_forward":null,"heads":4,"kv_heads":null,'
-        '"scale_embeddings":true,"tied":true,"width":128},'
+        '"scale_embeddings":true,"table":1.0,"tied":true,"width":128},'
         '"options":{"theta":10000},"seed":7,'
         '"task":{"digest":"' + "0" * 64 + '","kind":"text"},'
         '"training":{"batch":16,"clip":1.0,"floor":0.1,"learning_rate":0.002,"length":128,"precision":"fp32",'

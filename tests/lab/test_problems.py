@@ -89,10 +89,10 @@ def test_the_hash_of_a_problem_is_fixed():
     """Every stored run hangs on this. Where it changes on purpose, raise `experiment.FORMAT` with it."""
     experiment = Experiment("rope", task=Problem("addition", {"order": "reversed", "shift": 1.0}))
     written = (
-        '{"code":null,"encoding":"rope","format":2,'
+        '{"code":null,"encoding":"rope","format":3,'
         '"measure":{"examples":512,"lengths":[64,128,160,256,512,1024],"part":"test"},'
         '"model":{"backend":"auto","depth":2,"dropout":0.0,"feed_forward":null,"heads":4,"kv_heads":null,'
-        '"scale_embeddings":true,"tied":true,"width":64},"options":{},"seed":0,'
+        '"scale_embeddings":true,"table":1.0,"tied":true,"width":64},"options":{},"seed":0,'
         '"task":{"digest":null,"kind":"problem","name":"addition","options":{"order":"reversed","shift":1}},'
         '"training":{"batch":16,"clip":1.0,"floor":0.1,"learning_rate":0.003,"length":128,"precision":"fp32",'
         '"randomised":null,"steps":1000,"warmup":0.1,"weight_decay":0.1}}'

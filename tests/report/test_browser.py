@@ -161,7 +161,10 @@ def test_the_legend_works_from_the_keyboard_and_alone(opened):
 def test_what_is_unfolded_fits_a_narrow_screen_and_follows_it(opened):
     driver = opened("analysed", width=400)
     first, second = driver.find_elements(By.CSS_SELECTOR, ".analysis")
-    fold = lambda part, open: driver.execute_script("arguments[0].open = arguments[1]", part, open)  # noqa: E731
+
+    def fold(part, opened):
+        driver.execute_script("arguments[0].open = arguments[1]", part, opened)
+
     fold(first, True)
     figure = driver.find_element(By.CSS_SELECTOR, "[data-figure=analysis-0-kernel-0]")
     wait(driver, lambda: figure.get_attribute("data-live") is not None)

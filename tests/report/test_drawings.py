@@ -7,7 +7,7 @@ import random
 import pytest
 import vl_convert
 
-from gnomon.report.drawings import POINTS, drawing, thinned
+from gnomon.report.drawings import BARS, POINTS, drawing, errors_told, thinned
 from gnomon.report.palette import VARIABLES
 from gnomon.section import Heat, Line, Lines
 
@@ -56,3 +56,44 @@ def test_of_a_large_matrix_some_rows_and_columns_are_drawn():
     heat = Heat("m", "x", "y", [[float(x + 1000 * y) for x in range(300)] for y in range(10)])
     cells = drawing(heat, VARIABLES)["datasets"]["cells"]
     assert len(cells) == 75 * 10 and all(row["value"] == row["x"] + 1000 * row["y"] for row in cells)
+    assert len(drawing(heat, VARIABLES, cells=50)["datasets"]["cells"]) == 50 * 10
+
+
+def marks(spec: dict) -> list[str]:
+    return [layer["mark"]["type"] for layer in spec["layer"]]
+
+
+@pytest.mark.parametrize("count, mark, told", [(BARS, "rule", "Bars reach"), (BARS + 1, "area", "Bands reach")])
+def test_standard_errors_are_bars_or_a_band(count: int, mark: str, told: str):
+    line = Line("loss", range(count), [2.0] * (count - 1) + [None], [0.25] * (count - 1) + [None])
+    figure = Lines("loss", "length", "nats", (line, Line("without", [0, 1], [1.0, 1.0])))
+    spec = drawing(figure, VARIABLES)
+    assert marks(spec)[0] == mark and errors_told(figure) == f"{told} one standard error to either side."
+    rows = spec["datasets"]["lines"]
+    assert rows[0] == {"series": "loss", "x": 0.0, "y": 2.0, "se": 0.25, "low": 1.75, "high": 2.25}
+    assert rows[count - 1] == {"series": "loss", "x": count - 1, "y": None}
+    assert rows[count] == {"series": "without", "x": 0.0, "y": 1.0}
+    drawn = vl_convert.vegalite_to_svg(spec | {"width": 600})
+    assert drawn.count("mark-rule role-mark") == (mark == "rule")
+
+
+def test_without_standard_errors_there_is_neither():
+    assert marks(drawing(waves(2), VARIABLES)) == ["line"] and errors_told(waves(2)) == ""
+    heat = Heat("m", "x", "y", [[1.0]])
+    assert errors_told(heat) == ""
+
+
+def test_on_a_logarithm_a_bar_ends_at_the_least_that_is_drawn():
+    figure = Lines("a", "x", "y", (Line("a", [1, 2], [8.0, 1.0], [2.0, 3.0]),), y_log=True)
+    rows = drawing(figure, VARIABLES)["datasets"]["lines"]
+    assert [(row["low"], row["high"]) for row in rows] == [(6.0, 10.0), (1.0, 4.0)]
+
+
+def test_axes_are_written_as_their_numbers_are():
+    """Heads are whole; a logarithm over less than two powers of ten has plain numbers."""
+    axes = [
+        drawing(Lines("a", "head", "y", (Line("a", x, y),), y_log=True), VARIABLES)["layer"][0]["encoding"]
+        for x, y in (([0, 1, 2], [20.0, 30.0, 25.0]), ([0.5, 1, 2], [1e-9, 1.0, 2.0]))
+    ]
+    assert [axis["x"]["axis"].get("tickMinStep") for axis in axes] == [1, None]
+    assert [axis["y"]["axis"]["format"] for axis in axes] == [".3~g", ".0e"]

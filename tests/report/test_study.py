@@ -37,6 +37,15 @@ def test_no_string_of_a_section_is_markup(tmp_path: Path):
     assert text.count("<script") == page(tmp_path, found()).count("<script") and "default-src &#39;none" in text
 
 
+def test_the_caption_says_what_bars_are(tmp_path: Path):
+    line = Line("loss", [1, 2], [3.0, 4.0], [0.1, 0.2])
+    figures = (Lines("by length", "length", "nats", (line,), note="Windows."), Lines("others", "length", "nats", ()))
+    text = page(tmp_path, [Section("lengths", "Lengths", "How well?", "", figures=figures)])
+    assert text.count("<figcaption>") == 1
+    assert "<figcaption>Windows. Bars reach one standard error to either side.</figcaption>" in text
+    assert "<p></p>" not in text
+
+
 def test_a_folder_is_refused(tmp_path: Path):
     with pytest.raises(OptionError, match="one file"):
         study.write(found(), tmp_path, title="x", settings={}, command="gnomon")

@@ -54,11 +54,14 @@
     }
   };
   const folded = box => box.closest("details:not([open])");
-  for (const details of all("details")) {
+  for (const details of all("details").filter(each => each.querySelector("[data-figure]"))) {
+    let width = innerWidth;
     details.addEventListener("toggle", async () => {
       if (!details.open) return;
       await drawAll(all("[data-figure]:not([data-live])", details).filter(box => !folded(box)));
-      dispatchEvent(new Event("resize")); // for those that were drawn before the window changed
+      // While it was folded away, its figures did not follow the window.
+      if (width !== innerWidth) dispatchEvent(new Event("resize"));
+      width = innerWidth;
     });
   }
   await drawAll(all("[data-figure]").filter(box => !folded(box)));
