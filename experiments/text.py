@@ -10,7 +10,8 @@ Command:  gnomon compare experiments/text.py --store runs/text
 
 Answer:   Shaw, Transformer-XL and ALiBi hold to eight times the length: the loss rises by 0.024, 0.001 and 0.005 nats a
           byte. DeBERTa holds to twice, and has lost 0.30 at eight times. RoPE and `chain` hold to half as much again,
-          and then collapse: 2.2 and 1.4 nats at twice the length. T5 loses 0.60 there and 1.6 at eight times, SeqPE 1.0.
+          and then collapse: 2.2 and 1.4 nats at twice the length. T5 loses 0.60 there, and 1.6 at eight times; SeqPE
+          1.0.
           Sinusoidal and learned positions have lost 1.2 and 1.6 nats at 72 bytes already, 8 past training, and are no
           better than byte frequencies (3.30 nats) at twice the length. No positions are worst in range (2.23).
           RoPE's weights read with NTK scaling, YaRN or dynamic NTK hold at twice the length (0.06, 0.05 and 0.04 nats);
