@@ -20,7 +20,7 @@ help:
 	@echo "make laws     every law on every encoding"
 	@echo "make report   the report again, from the stored runs"
 	@echo "make bench    measure speed and memory, beside limits and other packages (half an hour)"
-	@echo "make drill    kill a sweep two hundred times at random moments, and count what is lost (a quarter of an hour)"
+	@echo "make drill    kill a sweep two hundred times at random moments, and count what is lost (ten minutes)"
 	@echo "make docs     write the pages of the encodings and the tree of files again, from the code"
 	@echo "make clean    remove .venv and caches; stored runs stay"
 	@echo

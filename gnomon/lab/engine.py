@@ -110,14 +110,20 @@ def run_plan(
 ) -> list[dict[str, Any]]:
     """The records of a plan's experiments; where it is tuned, the trials are made first, in the store of trials.
 
+    Where a trial has failed, its rate may be the best one, so none is chosen: in place of the runs that it was for
+    stands the record of that trial.
     progress: makes the listener of the trials, and that of the runs. The others are those of `run`.
     """
-    experiments = plan.experiments
+    experiments, failed = plan.experiments, []
     if plan.tuning is not None:
-        trials = plan.tuning.trials(experiments)
-        tried = run(trials, store.trials(), workers, progress(), retry, **settings)
-        experiments = plan.tuning.tuned(pin(experiments), {record["hash"]: record for record in tried})
-    return run(experiments, store, workers, progress(), retry, **settings)
+        tuning, experiments = plan.tuning, pin(experiments)
+        made = run(tuning.trials(experiments), store.trials(), workers, progress(), retry, **settings)
+        tried = {record["hash"]: record for record in made}
+        failed = [record for record in tried.values() if record["status"] == "failed"]
+        lost = {record["hash"] for record in failed}
+        known = [e for e in experiments if lost.isdisjoint(tuning.trial(e, rate).hash for rate in tuning.rates)]
+        experiments = tuning.tuned(known, tried)
+    return (run(experiments, store, workers, progress(), retry, **settings) if experiments else []) + failed
 
 
 def _most_threads() -> int:

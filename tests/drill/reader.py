@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gnomon.errors import StoreError
 from gnomon.lab import sums
 from gnomon.lab.files import identity
 from gnomon.lab.store import HASH, TRIALS, Store
@@ -105,9 +106,17 @@ Outcome = dict[tuple[str, str], dict[str, Any]]
 
 
 def outcome(path: Path) -> Outcome:
-    """All that a sweep has found, to the bit."""
+    """All that a sweep has found, to the bit; of a run that has not finished, or cannot be read, how it stands."""
     stores = {name: Store(path / name) for name in (".", TRIALS) if (path / name).is_dir()}
-    return {(name, hash): results(store, hash) for name, store in stores.items() for hash in store.hashes()}
+    return {(name, hash): _found(store, hash) for name, store in stores.items() for hash in store.hashes()}
+
+
+def _found(store: Store, hash: str) -> dict[str, Any]:
+    try:
+        record = store.record(hash)
+        return results(store, hash) if record["status"] == "finished" else {"status": record["status"]}
+    except (StoreError, OSError) as error:
+        return {"status": str(error)}
 
 
 def differences(found: Outcome, expected: Outcome) -> list[str]:
@@ -115,6 +124,6 @@ def differences(found: Outcome, expected: Outcome) -> list[str]:
     told = [f"{key} is missing" for key in expected if key not in found]
     told += [f"{key} is none of the sweep" for key in found if key not in expected]
     for key in found.keys() & expected.keys():
-        parts = [part for part, value in expected[key].items() if found[key][part] != value]
+        parts = [part for part, value in expected[key].items() if found[key].get(part) != value]
         told += [f"{key} has another {part}" for part in parts]
     return told

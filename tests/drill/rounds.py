@@ -73,14 +73,14 @@ class Drill:
         kills: int,
         seed: int,
         *,
-        real: float = 0.1,
+        real: float = 0.2,
         plans: Mapping[str, Mapping[str, Any]] = plan.PLANS,
     ):
         self.folder, self.kills, self.real = folder, kills, real
         self.draw = random.Random(seed)
         self.plans = plan.write(folder, plans, STEPS)
         self.tally = Tally()
-        self._commands = 0
+        self.commands = self.new = 0
 
     def run(self, report: Callable[[str], None]) -> Tally:
         begun, expected = time.monotonic(), {}
@@ -140,9 +140,10 @@ class Drill:
             time.sleep(0.5)
 
     def _begin(self, path: Path, store: Path, real: bool) -> Command:
-        self._commands += 1
+        self.commands += 1
+        self.new += real
         arguments = ["compare", str(path), "--store", str(store), "--workers", "2", "--retry", "--cpu"]
-        return Command(self.folder / f"{self._commands}.workers", arguments, real=real)
+        return Command(self.folder / f"{self.commands}.workers", arguments, real=real)
 
     def _ended(self, command: Command) -> int | None:
         """Its exit code; None where it had to be killed."""

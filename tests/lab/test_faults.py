@@ -4,6 +4,7 @@ import errno
 import os
 import resource
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import pytest
 
 from gnomon.commands import report
 from gnomon.errors import StoreError
-from gnomon.lab import files
+from gnomon.lab import files, tuning
 from gnomon.lab import store as stores
 from gnomon.lab.checkpoint import step_of
 from gnomon.lab.run import Settings
@@ -454,3 +455,22 @@ def test_what_befalls_one_run_is_its_record_and_the_others_go_on(text: Path, tmp
         assert reason in (found[0][label]["reason"] or ""), found[0][label]["reason"]
         assert reason in " ".join(sweep.said().split())
     assert found[0] == found[1] and not sweep.workers() and wrong(tmp_path / "runs") == []
+
+
+def test_a_trial_that_was_killed_chooses_no_rate(tmp_path: Path):
+    """Its rate may be the best one: nothing is made by another."""
+    file = plan.write(tmp_path, plan.SMALL, STEPS)["small"]
+    words = ["compare", str(file), "--workers", "1", "--cpu", "--store", str(tmp_path / "runs")]
+    sweep = Command(tmp_path / "killed", words, before=without_report)
+    while not sweep.workers():
+        time.sleep(0.01)
+    os.kill(sweep.workers()[0].pid, signal.SIGKILL)
+    assert sweep.wait(120) == 1, sweep.said()
+    assert "learned, seed 1000 failed: the process was killed by signal 9" in " ".join(sweep.said().split())
+    store = Store(tmp_path / "runs", create=True)
+    assert store.hashes() == [] and sorted(r["status"] for r in store.trials().records()) == ["failed", "finished"]
+    again = Command(tmp_path / "again", [*words, "--retry"], before=without_report)
+    assert again.wait(120) == 0, again.said()
+    [record] = store.records()
+    trials = {tuning.loss_of(r): r["experiment"]["training"]["learning_rate"] for r in store.trials().records()}
+    assert len(trials) == 2 and record["experiment"]["training"]["learning_rate"] == trials[min(trials)]
