@@ -69,8 +69,8 @@ CLAIM = Claim(
         "longest": Whole(1),
         "text": Rows(Row((*runs.RUN, runs.MAYBE, runs.MAYBE, runs.MAYBE)), begins=(*RELATIVE, *ABSOLUTE)),
         "patterns": Rows(Row((*runs.RUN, runs.SHARE, runs.SHARE)), begins=(*RELATIVE, *ABSOLUTE)),
-        "rises": Rows(Row((Text(), Text(), Whole(1), *runs.INTERVAL)), begins=RELATIVE),
-        "longer": Rows(Row((Text(), Text(), *runs.INTERVAL)), begins=RELATIVE),
+        "rises": Rows(runs.spread(Text(), Text(), Whole(1)), begins=RELATIVE),
+        "longer": Rows(runs.spread(Text(), Text()), begins=RELATIVE),
         "sources": experiments.SOURCES,
     },
 )

@@ -70,7 +70,7 @@ CLAIM = Claim(
         "twice": Whole(1),
         "longest": Whole(1),
         "text": Rows(Row((*runs.RUN, *[runs.MAYBE] * 4)), begins=(*NAMES, *BESIDE)),
-        "rises": Rows(Row((Text(), Whole(1), *runs.INTERVAL)), begins=NAMES),
+        "rises": Rows(runs.spread(Text(), Whole(1)), begins=NAMES),
         "domains": Rows(Row((Text(), Whole(none=True))), begins=NAMES),
         "sources": experiments.SOURCES,
     },

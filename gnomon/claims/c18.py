@@ -122,7 +122,7 @@ CLAIM = Claim(
         "rope_float32": Real(0),
         "rope_bfloat16": Real(0),
         "trained": Rows(Row((*runs.RUN, FOUND, FOUND, FOUND, runs.MAYBE)), begins=ADDED),
-        "trained_share": Rows(Row((Text(), *runs.INTERVAL)), begins=ADDED),
+        "trained_share": Rows(runs.spread(Text()), begins=ADDED),
         "sources": experiments.SOURCES,
     },
 )

@@ -90,7 +90,7 @@ CLAIM = Claim(
         "to": Real(),
         "untrained": Rows(Row((Text(), Whole(), CHANGED, CHANGED, CHANGED)), begins=("bidirectional", "causal")),
         "trained": Rows(Row((*runs.RUN, FOUND, FOUND, runs.MAYBE, runs.MAYBE)), begins=(NAME,)),
-        "harm": Row(runs.INTERVAL),
+        "harm": runs.spread(),
         "sources": experiments.SOURCES,
     },
 )

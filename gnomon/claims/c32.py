@@ -89,8 +89,8 @@ CLAIM = Claim(
         "length": Whole(1),
         "encodings": Whole(),
         "runs": Rows(Row((*runs.RUN, runs.SHARE, runs.SHARE, runs.SHARE, runs.MAYBE)), begins=ABSOLUTE),
-        "excess": Rows(Row((Text(), *runs.INTERVAL)), begins=ABSOLUTE),
-        "order": Row(runs.INTERVAL),
+        "excess": Rows(runs.spread(Text()), begins=ABSOLUTE),
+        "order": runs.spread(),
         "sources": experiments.SOURCES,
     },
 )

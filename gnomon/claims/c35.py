@@ -91,7 +91,7 @@ CLAIM = Claim(
         "twice": Whole(1),
         "text": Rows(Row((*runs.RUN, runs.MAYBE, runs.MAYBE)), begins=ALL),
         "answers": Rows(Row((Text(), Text(), Whole(), Truth(), runs.SHARE, runs.SHARE))),
-        "differences": Rows(Row((Text(), Text(), Text(), Text(), *runs.INTERVAL)), begins=("order", "lengths")),
+        "differences": Rows(runs.spread(Text(), Text(), Text(), Text()), begins=("order", "lengths")),
         "sources": experiments.SOURCES,
     },
 )

@@ -25,6 +25,23 @@ SOURCES = Rows(Row((Text(), Text(), Whole(1))))
 SOURCE_COLUMNS = ("experiment", "sha256 of its records", "runs")
 
 
+def there(name: str) -> bool:
+    """Whether this folder has the results of an experiment."""
+    return (FOLDER / name / "records.jsonl").is_file()
+
+
+def commands(*names: str) -> list[str]:
+    """What makes the results of experiments, in a checkout: runs, then their numbers without the weights."""
+    return [
+        command
+        for name in names
+        for command in (
+            f"gnomon compare experiments/{name}.py --store runs/{name}",
+            f"gnomon results runs/{name} --export {(FOLDER / name).as_posix()}",
+        )
+    ]
+
+
 def records(name: str) -> list[Record]:
     """All records of an experiment, by label and seed. DataError where its results are not there."""
     from gnomon.lab.exported import Exported
@@ -107,12 +124,11 @@ def _is_of(task: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
 
 def _file(name: str) -> Path:
     file = FOLDER / name / "records.jsonl"
-    if not file.is_file():
+    if not there(name):
         raise DataError(
             f"the results of the experiment {name} are not there",
             given=f"{file.as_posix()}, which is not in this folder",
-            do=f"in a checkout of gnomon: gnomon compare experiments/{name}.py --store runs/{name}, "
-            f"then gnomon results runs/{name} --export results/{name}",
+            do=f"in a checkout of gnomon: {', then '.join(commands(name))}",
         )
     return file
 

@@ -162,7 +162,7 @@ def _unjudged(claim: Claim, folder: Path | None, why: str) -> Verdict:
     lacking = needed.missing(claim)
     if not lacking:
         return claim.judge(None)
-    asked = ", ".join(f"`{command}`" for command in needed.commands(lacking))
+    asked = ", ".join(f"`{command}`" for command in experiments.commands(*lacking))
     return Verdict("not measured yet", f"No record of it here, nor results: {asked}, then `{claim.command}`.")
 
 

@@ -1,7 +1,5 @@
 """Which experiments the numbers of a claim are found from, and which of them have no results here."""
 
-from collections.abc import Iterable
-
 from gnomon.claims import experiments
 from gnomon.claims.claim import Claim
 from gnomon.errors import DataError
@@ -27,19 +25,7 @@ READS: dict[str, tuple[str, ...]] = {
 def missing(claim: Claim) -> tuple[str, ...]:
     """Those of its experiments that have no results in this folder."""
     names = READS.get(claim.id, ())
-    return tuple(name for name in names if not (experiments.FOLDER / name / "records.jsonl").is_file())
-
-
-def commands(names: Iterable[str]) -> list[str]:
-    """What makes the results of experiments, in a checkout: runs, then their numbers without the weights."""
-    return [
-        command
-        for name in names
-        for command in (
-            f"gnomon compare experiments/{name}.py --store runs/{name}",
-            f"gnomon results runs/{name} --export {(experiments.FOLDER / name).as_posix()}",
-        )
-    ]
+    return tuple(name for name in names if not experiments.there(name))
 
 
 def check(claim: Claim) -> None:
@@ -49,5 +35,5 @@ def check(claim: Claim) -> None:
         raise DataError(
             f"{claim.id} cannot be recorded before there are results",
             given=f"{', '.join((experiments.FOLDER / name).as_posix() for name in lacking)}: not in this folder",
-            do=f"in a checkout of gnomon: {', then '.join(commands(lacking))}",
+            do=f"in a checkout of gnomon: {', then '.join(experiments.commands(*lacking))}",
         )

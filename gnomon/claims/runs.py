@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 from gnomon.claims import experiments
 from gnomon.claims.experiments import Record
 from gnomon.claims.intervals import by_seed, difference, interval
-from gnomon.claims.shapes import Real, Text, Truth, Whole
+from gnomon.claims.shapes import Real, Row, Shape, Text, Truth, Whole
 
 TEXT = "text"
 ALGORITHMIC = ("algorithmic", "algorithmic_more")
@@ -18,10 +18,8 @@ RUN = (Text(), Whole(), Truth())
 RUN_COLUMNS = ("encoding", "seed", "learned")
 LEARNED = 2
 """The column that says whether a run learned its task within the training length."""
-INTERVAL = (MAYBE, MAYBE, MAYBE, Whole())
-"""The shapes of an interval over seeds, as INTERVAL_COLUMNS names it; of one seed its ends are None, of none its mean
-too."""
 INTERVAL_COLUMNS = ("mean", "low", "high", "seeds")
+"""An interval over seeds; of one seed its ends are None, of none its mean too."""
 
 
 class Lengths(NamedTuple):
@@ -31,6 +29,12 @@ class Lengths(NamedTuple):
     near: int
     twice: int
     longest: int
+
+
+def spread(*before: Shape) -> Row:
+    """The shape of a row that ends with an interval over seeds, as INTERVAL_COLUMNS names it."""
+    mean = len(before)
+    return Row((*before, MAYBE, MAYBE, MAYBE, Whole()), rising=((mean + 1, mean, mean + 2),))
 
 
 def lengths(found: Sequence[Record]) -> Lengths:

@@ -81,7 +81,10 @@ class Each:
 
 @dataclass(frozen=True)
 class Row:
-    """One value for each column; `none`: it may be missing. Columns named together in `rising` do not fall."""
+    """One value for each column; `none`: it may be missing.
+
+    rising: columns, by number, whose values do not fall in that order; missing ones are passed over.
+    """
 
     columns: tuple[Shape, ...]
     rising: tuple[tuple[int, ...], ...] = ()
@@ -97,7 +100,7 @@ class Row:
         for at, (kind, item) in enumerate(zip(self.columns, value, strict=True), 1):
             kind.check(item, f"{where}, value {at},")
         for ordered in self.rising:
-            chosen = [value[at] for at in ordered]
+            chosen = [value[at] for at in ordered if value[at] is not None]
             if chosen != sorted(chosen):
                 raise ValueError(f"{where} has {_shown(chosen)} where values do not fall")
 

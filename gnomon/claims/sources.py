@@ -47,7 +47,7 @@ class Runs:
         return self._meant(read)[1]
 
     def _there(self) -> list[str]:
-        return [name for name in self.experiments if (experiments.FOLDER / name / "records.jsonl").is_file()]
+        return [name for name in self.experiments if experiments.there(name)]
 
     def _meant(self, read: Read) -> tuple[str, Sequence[Record]]:
         for name in self._there():
@@ -135,11 +135,8 @@ def rows(labels: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def to_run(name: str) -> str:
-    """What makes the results of an experiment."""
-    return (
-        f"to do so: gnomon compare experiments/{name}.py --store runs/{name}, then "
-        f"gnomon results runs/{name} --export results/{name}"
-    )
+    """What makes the results of an experiment, in words."""
+    return f"to do so: {', then '.join(experiments.commands(name))}"
 
 
 @dataclass(frozen=True)

@@ -211,7 +211,7 @@ def _show(held: "Sequence[Entry]", recordable: bool) -> None:
 
 def _unmeasured(out: Screen, held: "Sequence[Entry]") -> None:
     """Which experiments claims without numbers wait for, each with the claims, and the commands to measure them."""
-    from gnomon.claims.needed import commands
+    from gnomon.claims.experiments import commands
 
     waiting: dict[str, list[str]] = {}
     for each in held:
@@ -221,7 +221,7 @@ def _unmeasured(out: Screen, held: "Sequence[Entry]") -> None:
         out.print("Not measured yet, for want of results of experiments:")
         out.pairs((f"- {name}", " ".join(ids)) for name, ids in waiting.items())
         name = next(iter(waiting)) if len(waiting) == 1 else "NAME"
-        asked = [*(f"`{command}`" for command in commands([name])), "then `gnomon claims ID --record`"]
+        asked = [*(f"`{command}`" for command in commands(name)), "then `gnomon claims ID --record`"]
         out.print(f"{', '.join(asked)}. The file's first lines tell of its forms and of the time.\n")
     if ready := [each.claim.id for each in held if not each.missing]:
         out.print(f"Not recorded yet: {' '.join(ready)}. `gnomon claims {ready[0]} --record` makes a record.\n")

@@ -75,7 +75,7 @@ def test_an_entry_without_results_tells_how_they_are_made(results):
     found = entry(CLAIMS["C13"], results / "claims")
     assert (found.verdict.word, found.basis, found.numbers) == ("not measured yet", "none", None)
     assert found.missing == ("text",) and found.as_dict()["missing"] == ["text"]
-    asked = [*(f"`{command}`" for command in needed.commands(["text"])), "then `gnomon claims C13 --record`."]
+    asked = [*(f"`{command}`" for command in experiments.commands("text")), "then `gnomon claims C13 --record`."]
     assert found.verdict.because.endswith(f": {', '.join(asked)}")
     (results / "text").mkdir()
     (results / "text" / "records.jsonl").touch()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gnomon.claims import CLAIMS, MODULES
+from gnomon.claims import CLAIMS, MODULES, runs
 from gnomon.claims.ledger import entry
 from gnomon.claims.shapes import Each, Text
 from tests.claims.tried import EXAMPLES, TRIED
@@ -150,3 +150,13 @@ def test_what_has_another_shape_is_not_recorded(repository):
     with pytest.raises(ValueError, match="size is nan"):
         repository.record(claim)
     assert not repository.records.exists()
+
+
+@pytest.mark.parametrize("ends", [(2.0, 1.0), (0.5, 0.9), (1.1, 2.0)])
+def test_an_interval_lies_about_its_mean(ends):
+    shape = runs.spread(Text())
+    shape.check(["rope", 1.0, 0.5, 1.5, 3], "here")
+    shape.check(["rope", 1.0, None, None, 1], "here")
+    shape.check(["rope", None, None, None, 0], "here")
+    with pytest.raises(ValueError, match="do not fall"):
+        shape.check(["rope", 1.0, *ends, 3], "here")
