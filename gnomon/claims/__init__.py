@@ -1,81 +1,12 @@
 """The claims of the two documents: each with its check, its rule, its verdict and the numbers behind it."""
 
-from gnomon.claims import (
-    c01,
-    c02,
-    c03,
-    c04,
-    c05,
-    c06,
-    c07,
-    c08,
-    c09,
-    c10,
-    c11,
-    c12,
-    c13,
-    c14,
-    c15,
-    c16,
-    c17,
-    c18,
-    c19,
-    c20,
-    c21,
-    c22,
-    c23,
-    c24,
-    c25,
-    c26,
-    c27,
-    c28,
-    c29,
-    c30,
-    c31,
-    c32,
-    c33,
-    c34,
-    c35,
-)
+from importlib import import_module
+
 from gnomon.claims.claim import Claim
 
-MODULES = (
-    c01,
-    c02,
-    c03,
-    c04,
-    c05,
-    c06,
-    c07,
-    c08,
-    c09,
-    c10,
-    c11,
-    c12,
-    c13,
-    c14,
-    c15,
-    c16,
-    c17,
-    c18,
-    c19,
-    c20,
-    c21,
-    c22,
-    c23,
-    c24,
-    c25,
-    c26,
-    c27,
-    c28,
-    c29,
-    c30,
-    c31,
-    c32,
-    c33,
-    c34,
-    c35,
-)
+COUNT = 35
+
+MODULES = tuple(import_module(f"gnomon.claims.c{number:02}") for number in range(1, COUNT + 1))
 """A file each; their rules are in `rules/`."""
 
 CLAIMS: dict[str, Claim] = {module.CLAIM.id: module.CLAIM for module in MODULES}
