@@ -7,8 +7,8 @@ and, as a control, trained with the cue anywhere.
 Command:  gnomon compare experiments/shortcut.py --store runs/shortcut
           gnomon results runs/shortcut --export results/shortcut
 
-Answer:   Yes, and not by tables alone. All ten are right at the start. With the cue in the middle and at the end, ALiBi,
-          T5 and no positions are still right in every answer, Shaw in 0.97 and 0.91; DeBERTa in 0.71 and 0.44;
+Answer:   Yes, and not by tables alone. All ten are right at the start. With the cue in the middle and at the end,
+          ALiBi, T5 and no positions are still right in every answer, Shaw in 0.97 and 0.91; DeBERTa in 0.71 and 0.44;
           sinusoidal (0.10, 0.16) and learned (0.20, 0.11) positions are below a guess, and so are RoPE (0.15, 0.02) and
           Transformer-XL (0.13, 0.03): an encoding of distances can learn a place by its distance from the end. SeqPE
           learned the rule in two of three runs and the place in the third.
