@@ -7,7 +7,18 @@ or down, and where the canvas has three blank columns more at its right?
 Command:  gnomon compare experiments/images.py --store runs/images
           gnomon results runs/images --export results/images
 
-Answer:   open: it has not been run yet
+Answer:   It costs those that read the number of a patch as a place. With three blank columns more, tables lose 0.76 of
+          the right answers, RoPE 0.79, sinusoidal positions 0.47, Transformer-XL 0.27, DeBERTa 0.19, counted row by
+          row; with row and column 0.05, 0.01 and 0.01 (the two last have no such form). ALiBi, T5, Shaw, SeqPE and
+          biases of distances lose at most 0.03 in either.
+          A digit that lies a patch farther is lost by tables and RoPE in both forms: 0.70 and 0.63, 0.48 and 0.36 of
+          the answers, mixed RoPE 0.40; sinusoidal positions lose 0.37 row by row and 0.01 with row and column. RoPE
+          knows the place of a patch here from the token that asks.
+          As trained, RoPE (0.95), tables (0.94) and sinusoidal positions (0.92) row by row are nearest to the net
+          beside (0.97 on the grid, which loses 0.02 by a move); without any positions 0.85 are right, and of most
+          encodings of distances 0.83 to 0.90: of these small pictures a bag of patches tells most.
+
+Means over three seeds, shares of right answers; a move is the mean of right and down. All 60 runs learned the task.
 
 Length: patches along a side of the canvas. Groups, of which only the first is trained: `as trained`; `7 right` and
 `7 down`, every patch of the digit one farther; `3 wider`, rows of eight patches, where every patch keeps its row and
