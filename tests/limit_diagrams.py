@@ -90,11 +90,17 @@ def _two_axes(facts: Facts) -> str:
 
 def _digits(facts: Facts) -> str:
     parts = []
-    for positions in ("1-D", "2-D"):
-        moved = facts.mean("C19", "digits", "7 right", positions=positions)
-        trained = facts.mean("C19", "digits", "as trained", positions=positions)
-        parts.append(f"{positions}: {trained:.0%} as trained, {moved:.0%} moved by 7")
-    return "; ".join(parts)
+    for positions, told in (("flat", "row by row"), ("grid", "on two axes")):
+        here, wide = (
+            facts.mean("C19", "digits", name, encoding=_named("learned", positions), positions=positions)
+            for name in ("as trained", "3 wider")
+        )
+        parts.append(f"{told} {here:.0%} of answers right, {wide:.0%} on a wider canvas")
+    return f"a table of positions: {'; '.join(parts)}"
+
+
+def _named(encoding: str, positions: str) -> str:
+    return f"{encoding} axes=2" if positions == "grid" else encoding
 
 
 def _layers(label: str) -> Told:
