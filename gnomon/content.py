@@ -1,17 +1,18 @@
 """Biases that read content: products of queries or keys with rows of a table, and faster ways to all of them."""
 
 import operator
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
 import torch
 from torch import Tensor
 
-from gnomon.pairs import Clipped, Content, Dense, PairFunction, Values, at, dense, of_heads, part, pointwise
+from gnomon.pairs import Clipped, Content, Dense, PairFunction, Values, at, dense, near, of_heads, part, pointwise
 from gnomon.positions import Positions
-from gnomon.room import Room, empty
-from gnomon.rows import Diagonal, Rows, made_rows
+from gnomon.products import products
+from gnomon.room import Room
+from gnomon.rows import Diagonal, made_rows
+from gnomon.traced import differs, traced
 
 
 def at_head(table: Tensor, b: Tensor, h: Tensor, i: Tensor, row: Tensor) -> Tensor:
@@ -32,16 +33,6 @@ class Lookup(Content, Clipped):
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         return self.pointwise()(b, h, i, j)
 
-    def onto(self, value: Tensor, room: Room | None = None) -> Tensor:
-        if not self.of_key or not isinstance(self.row, Diagonal) or not all(value.shape[2:]):
-            return super().onto(value, room)
-        return self._onto(value)
-
-    def _onto(self, value: Tensor) -> Tensor:
-        for keys, values in self._blocks(self.row.of(self.table).to(self.x.dtype), *value.shape[2:]):
-            value[..., keys] += values
-        return value
-
     def pointwise(self) -> PairFunction:
         product = self.x @ self.table.mT.to(self.x.dtype)
         if self.of_key:
@@ -51,13 +42,12 @@ class Lookup(Content, Clipped):
     def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
         # A compiler asks whether the skewed view is contiguous; of two keys it is, so its graph would serve more only.
         if isinstance(self.row, Diagonal) and queries and keys and not self._chooses(queries):
-            # A product with a row for each diagonal: choosing among the columns of a smaller one costs far more.
-            table = self.row.of(self.table).to(self.x.dtype)
+            # A product with the row of each diagonal: choosing among those of each pair costs far more.
+            some, count = self.row.told_apart, queries + keys - 1
+            table = self.row.of(self.table, some).to(self.x.dtype)
             if not self.of_key:
-                return _skewed(_times(self.x, table, room), keys)
-            if torch.is_grad_enabled():
-                return torch.cat([values for _, values in self._blocks(table, queries, keys)], dim=-1)
-            return self._onto(empty(room, (*self.x.shape[:2], queries, keys), self.x.dtype, self.x.device).zero_())
+                return products(self.x, table, some, keys, room)
+            return products(self.x, table.flip(1), slice(count - some.stop, count - some.start), queries, room).mT
         product = _times(self.x, self.table.to(self.x.dtype), room)
         row = dense(self.row, rows, 1, queries, keys, self.x.device)
         if self.of_key:
@@ -65,7 +55,7 @@ class Lookup(Content, Clipped):
         row = row.expand(*product.shape[:2], *row.shape[2:])
         found = (
             product.gather(-1, row)
-            if room is None
+            if room is None or differs(product)
             else torch.gather(product, -1, row, out=room.empty(row.shape, product.dtype, product.device))
         )
         return found.mT if self.of_key else found
@@ -87,21 +77,13 @@ class Lookup(Content, Clipped):
         return Lookup(self.x, self.table, row, self.of_key)
 
     def near(self, queries: int, keys: int) -> tuple[int, int]:
-        return self.row.near(queries, keys) if isinstance(self.row, Rows) else (0, keys)
+        return near(self.row, queries, keys)
 
     def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
         of_row = self.row.one(self.table, *pair).to(self.x.dtype)
         if self.of_key:
             return None, torch.einsum("bhjd,hd->bhj", self.x[:, :, keys], of_row.expand(self.x.shape[1], -1))
         return torch.einsum("bhid,hd->bhi", self.x, of_row.expand(self.x.shape[1], -1)), None
-
-    def _blocks(self, table: Tensor, queries: int, keys: int) -> Iterator[tuple[slice, Tensor]]:
-        """Keys by blocks, and the values of each: it meets only the diagonals that cross it."""
-        size, table = min(keys, BLOCK), table.flip(1)
-        for start in range(0, keys, size):
-            stop = min(start + size, keys)
-            near = table[:, keys - stop : keys - stop + queries + stop - start - 1]
-            yield slice(start, stop), _skewed(self.x[:, :, start:stop] @ near.mT, queries).mT
 
 
 @dataclass(frozen=True)
@@ -120,10 +102,7 @@ class Total(Content, Clipped):
         first, *others = self.terms
         value = first.dense(rows, queries, keys, room)
         for term in others:
-            if torch.is_grad_enabled() or torch.compiler.is_compiling():
-                value = value + term.dense(rows, queries, keys)
-            else:
-                value = term.onto(value, room)
+            value = value + term.dense(rows, queries, keys) if traced() else term.onto(value, room)
         return value
 
     def part(self, queries: slice, keys: slice) -> "Total":
@@ -136,7 +115,7 @@ class Total(Content, Clipped):
         return Total(tuple(term.made(rows, queries, keys, room) for term in self.terms))
 
     def near(self, queries: int, keys: int) -> tuple[int, int]:
-        each = [term.near(queries, keys) if isinstance(term, Clipped) else (0, keys) for term in self.terms]
+        each = [near(term, queries, keys) for term in self.terms]
         return min(begin for begin, _ in each), max(end for _, end in each)
 
     def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
@@ -180,6 +159,10 @@ class Chosen(Content):
     no: Dense | None
     device: torch.device
 
+    @property
+    def by_head(self) -> bool:
+        return self.yes.by_head and (self.no is None or self.no.by_head)
+
     def __call__(self, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         return self.pointwise()(b, h, i, j)
 
@@ -212,32 +195,14 @@ class Chosen(Content):
 
 FEW = 16
 """Queries whose pairs choose among products with a table sooner than it is laid out by diagonals."""
-BLOCK = 256
-"""Keys whose products with a table are made at once."""
-
-
-def _skewed(product: Tensor, others: int) -> Tensor:
-    """`product[..., a, b - a + n - 1]` for a below n and b below `others`: a view of `[..., n, n + others - 1]`."""
-    n, wide = product.shape[-2:]
-    first = product.contiguous().flatten(-2)[..., n - 1 :]
-    return first.as_strided((*product.shape[:-1], others), (*first.stride()[:-1], wide - 1, 1))
 
 
 def _times(x: Tensor, y: Tensor, room: Room | None) -> Tensor:
     """`x y^T`, `[b, h, i, d]` with `[b or 1, h or 1, j, d]` or `[h or 1, j, d]`, in the room that there is."""
-    if room is None:
+    if room is None or differs(x, y):
         return x @ y.mT
     product = room.empty((*x.shape[:3], y.shape[-2]), x.dtype, x.device)
     return torch.matmul(x, y.mT, out=product)
-
-
-def by_diagonal(values: Tensor) -> Tensor:
-    """`[..., i, j]` by diagonals, `[..., i, i + j - 1]`: entry `j - i + n - 1` of row i is that of the pair."""
-    n, keys = values.shape[-2:]
-    wide = n + keys - 1
-    rows = values.new_zeros(*values.shape[:-2], n, wide)
-    rows.as_strided(values.shape, (*rows.stride()[:-2], wide - 1, 1), n - 1).copy_(values)
-    return rows
 
 
 def few(queries: int, heads: int, width: int) -> bool:
@@ -245,7 +210,7 @@ def few(queries: int, heads: int, width: int) -> bool:
 
     queries: of all rows of the batch, which share the table.
     """
-    return not torch.compiler.is_compiling() and not torch.is_grad_enabled() and queries * heads < width
+    return not torch.compiler.is_compiling() and queries * heads < width
 
 
 def query_lookup(q: Tensor, table: Tensor, row: PairFunction) -> Lookup:

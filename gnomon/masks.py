@@ -83,7 +83,7 @@ class Mask:
                 last = min(last, max(end, 1))
             if self.window is not None:
                 first = max(0, min(begin - self.window + 1, last - 1))
-                last = max(min(last, end + self.window - 1), first + 1)
+                last = min(max(min(last, end + self.window - 1), first + 1), k_pos.length)
         return first, last
 
     def seen(self, q_pos: Positions, k_pos: Positions) -> int:

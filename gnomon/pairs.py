@@ -87,6 +87,17 @@ class Divisible(ABC):
         """The same function of some heads, which are counted from the first of these."""
 
 
+class Ended(Divisible):
+    """A pair function that has to be looked at pair by pair only near by."""
+
+    @abstractmethod
+    def near(self, queries: int, keys: int) -> tuple[int, int]:
+        """The first key, and one past the last, that has to be looked at pair by pair.
+
+        Queries do not tell the keys before apart, nor those after.
+        """
+
+
 class Dense(Divisible):
     """A pair function that knows a faster way to all of its values than one by one."""
 
@@ -137,12 +148,8 @@ class Content(Dense):
         return value.add_(self.dense(value.shape[0], *value.shape[2:], room))
 
 
-class Clipped(Dense):
-    """A bias that has to be looked at pair by pair only near by: elsewhere it is a sum of two numbers."""
-
-    @abstractmethod
-    def near(self, queries: int, keys: int) -> tuple[int, int]:
-        """The first key, and one past the last, that has to be looked at pair by pair; see `far` for the others."""
+class Clipped(Dense, Ended):
+    """A bias that is a sum of two numbers elsewhere than near by."""
 
     @abstractmethod
     def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
@@ -150,6 +157,11 @@ class Clipped(Dense):
 
         `[b, h, keys]`, whose sum it is; None for zero.
         """
+
+
+def near(pair: PairFunction, queries: int, keys: int) -> tuple[int, int]:
+    """The first key, and one past the last, that has to be looked at pair by pair; all, where nothing is known."""
+    return pair.near(queries, keys) if isinstance(pair, Ended) else (0, keys)
 
 
 def pointwise(pair: PairFunction) -> PairFunction:

@@ -101,10 +101,10 @@ class NoCache(Past):
 
 def check_goes_on(new: Tensor, held: Tensor, tokens_at: int, *, dtype: bool = True) -> None:
     """OptionError unless `new` is as what is `held` but for dimension `tokens_at`, the number of tokens."""
-    kinds = [
-        ([*t.shape[:tokens_at], *t.shape[tokens_at + 1 :]], t.device, t.dtype if dtype else None) for t in (new, held)
-    ]
-    if kinds[0] == kinds[1]:
+    sizes, others = [*new.shape], [*held.shape]
+    if len(sizes) == len(others):
+        sizes[tokens_at] = others[tokens_at]
+    if sizes == others and new.device == held.device and (new.dtype == held.dtype or not dtype):
         return
     shapes = [", ".join("n" if at == tokens_at else str(size) for at, size in enumerate(t.shape)) for t in (new, held)]
     given, allowed = (f"[{s}] {t.dtype} on {t.device}" for s, t in zip(shapes, (new, held), strict=True))

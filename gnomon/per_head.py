@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gnomon.pairs import Clipped, Dense, PairFunction, at, dense, part, pointwise
+from gnomon.pairs import Clipped, Dense, PairFunction, at, dense, near, part, pointwise
 from gnomon.room import Room, empty
-from gnomon.rows import Rows, leading
+from gnomon.rows import leading
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,14 @@ class PerHead(Dense):
         return lambda b, h, i, j: self._value(number(b, h, i, j), h)
 
     def made(self, rows: int, queries: int, keys: int, room: Room | None = None) -> "PerHead":
-        return replace(self, known=dense(self.number, rows, 1, queries, keys, self.device, room))
+        known = dense(self.number, rows, 1, queries, keys, self.device, room)
+        # A number that has a gradient is made by each head, which has one of its own.
+        return self if known.requires_grad else replace(self, known=known)
 
     def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
-        known = self.made(rows, queries, keys, room).known if self.known is None else self.known
+        known = self.known
+        if known is None:
+            known = dense(self.number, rows, 1, queries, keys, self.device, room)
         return self._value(known, torch.arange(self.heads, device=self.device)[:, None, None])
 
     def part(self, queries: slice, keys: slice) -> "PerHead":
@@ -89,7 +93,7 @@ class Entry(Clipped):
         return replace(self, table=self.table[heads])
 
     def near(self, queries: int, keys: int) -> tuple[int, int]:
-        return self.entry.near(queries, keys) if isinstance(self.entry, Rows) else (0, keys)
+        return near(self.entry, queries, keys)
 
     def far(self, keys: slice, pair: tuple[int, int]) -> tuple[Tensor | None, Tensor | None]:
         return self.entry.one(self.table[..., None], *pair)[None], None

@@ -397,7 +397,8 @@ def batch(*several: Positions) -> Positions:
     shapes = {(p.length, p.axes) for p in several}
     if len(shapes) != 1:
         raise PositionError("rows of one batch need equal lengths and axes", given=sorted(shapes), do="pad them first")
-    steps, turns = {p.step for p in several}, {p.turn for p in several}
+    steps, starts = {p.step for p in several}, {p.start for p in several}
+    turns = {p.turn for p in several}
     in_order = len(turns) == 1 and all(p.index is None for p in several)
     return Positions(
         coords=torch.cat([p.coords for p in several]),
@@ -409,7 +410,7 @@ def batch(*several: Positions) -> Positions:
         placed=None
         if all(p.placed is None for p in several)
         else torch.cat([p.has_place().expand(p.rows, -1) for p in several]),
-    )._stepping(several[0].step if len(steps) == 1 else None)
+    )._stepping(several[0].step if len(steps) == 1 else None, several[0].start if len(starts) == 1 else None)
 
 
 def _real(numbers: object, device: torch.device | str | None) -> Tensor:

@@ -7,19 +7,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from gnomon.pairs import Divisible, PairFunction, Values, at, dense
+from gnomon.pairs import Ended, PairFunction, Values, at, dense
 from gnomon.room import Room
 
 
-class Rows(Divisible):
-    """A row of a table for each pair; beyond two distances, if it is clipped, all pairs have the same."""
-
-    @abstractmethod
-    def near(self, queries: int, keys: int) -> tuple[int, int]:
-        """The first key, and one past the last, that has to be looked at pair by pair.
-
-        All pairs with the keys before have one row, and so have all with those after.
-        """
+class Rows(Ended):
+    """A row of a table for each pair; all pairs with the keys before those near by have one, and so those after."""
 
     @abstractmethod
     def one(self, table: Tensor, query: int, key: int) -> Tensor:
@@ -48,9 +41,21 @@ class Diagonal(Rows):
         diagonal = self.first + j - i + (self.queries - 1)
         return diagonal if self.rows is None else self.rows[diagonal]
 
-    def of(self, table: Tensor) -> Tensor:
-        """The rows of a table `[h, rows, d]` for each diagonal that these queries and keys have."""
-        mine = slice(self.first, self.first + self.queries + self.keys - 1)
+    @property
+    def told_apart(self) -> slice:
+        """The diagonals of these queries and keys whose rows may differ: all before have the row of the first of them,
+
+        and all after that of the last.
+        """
+        count = self.queries + self.keys - 1
+        if self.ends is None:
+            return slice(0, count)
+        first, last = (min(max(end + self.queries - 1, 0), count - 1) for end in self.ends)
+        return slice(first, last + 1)
+
+    def of(self, table: Tensor, some: slice) -> Tensor:
+        """The rows of a table `[h, rows, d]` for some of the diagonals that these queries and keys have."""
+        mine = slice(self.first + some.start, self.first + some.stop)
         return table[:, mine] if self.rows is None else table.index_select(1, self.rows[mine])
 
     def one(self, table: Tensor, query: int, key: int) -> Tensor:

@@ -10,48 +10,73 @@ import torch
 from torch import Tensor
 
 from gnomon.backends.backend import nothing
+from gnomon.backends.fused import Received, fused, summed
+from gnomon.backends.way import Seen, Way
 from gnomon.encoding import Encoding, Property
-from gnomon.masks import Mask
 from gnomon.pairs import at, dense
 from gnomon.per_head import Entry
 from gnomon.positions import Positions
+from gnomon.room import Room
+from gnomon.skew import of_diagonals
 
+FLIPPED = 2**19
+"""Numbers of queries that are turned round at once: 2 MB of float32."""
 WORTH = 64
 """Pairs for each entry of a table, at least."""
 
 
 @dataclass(frozen=True)
-class Tabled:
-    """Bias and mask of `queries` by `keys` pairs by diagonal.
+class Tabled(Way):
+    """Bias and mask by diagonal.
 
     table: `[1, h, diagonals]`, that of pair (i, j) at `j - i + last`, where it is minus infinity if the pair is masked.
-    last:  where the diagonal of the last query and the first key lies, plus the number of queries less one.
     """
 
+    seen: Seen
     table: Tensor
     last: int
-    queries: int
-    keys: int
+
+    @property
+    def words(self) -> str:
+        return "a view of one table, a number for each diagonal"
+
+    def queries_at_once(self, rows: int, usual: int) -> int:
+        # Nothing is made of it, and PyTorch's kernel takes larger blocks from 768 queries on.
+        return 3 * usual
+
+    def heads_at_once(self, rows: int, heads: int, width: int) -> int:
+        return FLIPPED // max(1, rows * self.seen.queries * width)
 
     def part(self, queries: slice, keys: slice) -> "Tabled":
-        """That of some of the queries and keys."""
-        last = self.last - queries.start + keys.start
-        return Tabled(self.table, last, queries.stop - queries.start, keys.stop - keys.start)
+        return Tabled(self.seen.part(queries, keys), self.table, self.last - queries.start + keys.start)
 
     def of_heads(self, heads: slice) -> "Tabled":
-        """That of some heads."""
         return replace(self, table=self.table[:, heads])
 
     def flipped(self) -> Tensor:
         """`[1, h, queries, keys]` with the queries counted from the last: entry (i', j) is that of i' + j, a view."""
-        table = self.table[..., self.last - (self.queries - 1) :]
-        return table.as_strided((1, table.shape[1], self.queries, self.keys), (0, table.stride(1), 1, 1))
+        table = self.table[..., self.last - (self.seen.queries - 1) :]
+        size = 1, table.shape[1], self.seen.queries, self.seen.keys
+        return table.as_strided(size, (0, table.stride(1), 1, 1))
+
+    def added(self, rows: int, room: Room | None = None) -> Tensor:
+        return self.value(rows)
+
+    def value(self, rows: int, room: Room | None = None) -> Tensor:
+        first = self.last - (self.seen.queries - 1)
+        return of_diagonals(self.table[..., first : self.last + self.seen.keys], self.seen.queries)
+
+    def received(self, q: Tensor, k: Tensor, v: Tensor, scale: float, room: Room) -> Received:
+        out, weight = summed(q.flip(2), k, v, self.flipped(), scale)
+        return out.flip(2), weight.flip(2)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float, room: Room | None = None) -> Tensor:
+        return fused(q.flip(2), k, v, scale, dropout, self.flipped()).flip(2)
 
 
-def tabled(
-    encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
-) -> Tabled | None:
+def tabled(encoding: Encoding, seen: Seen, heads: int, dtype: torch.dtype) -> Tabled | None:
     """Bias and mask by diagonal; None unless that is known to be all that they depend on, without looking at data."""
+    q_pos, k_pos, mask = seen.q_pos, seen.k_pos, seen.mask
     if Property.TRANSLATION_INVARIANT not in encoding.properties or not q_pos.length or not k_pos.length:
         return None
     ahead = q_pos.ahead_of(k_pos)
@@ -70,7 +95,7 @@ def tabled(
         bias = bias.masked_fill(later > 0, -torch.inf)
     if mask.window is not None:
         bias = bias.masked_fill(later.abs() >= mask.window, -torch.inf)
-    return Tabled(bias[None].contiguous(), n - 1, n, k_pos.length)
+    return Tabled(seen, bias[None].contiguous(), n - 1)
 
 
 def by_difference(

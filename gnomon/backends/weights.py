@@ -3,11 +3,12 @@
 import torch
 from torch import Tensor
 
-from gnomon.content import by_diagonal
+from gnomon import pairs, skew
 from gnomon.encoding import Mix
 from gnomon.errors import OptionError
 from gnomon.pairs import dense
 from gnomon.rows import Diagonal
+from gnomon.skew import by_diagonal
 
 
 def weighted(
@@ -55,7 +56,21 @@ def logits_of(q: Tensor, k: Tensor, bias: Tensor | None, scale: float) -> Tensor
 def gathered(weights: Tensor, mix: Mix) -> Tensor:
     """`sum_j weight_ij table[h, row(i, j)]`."""
     if isinstance(mix.row, Diagonal) and not torch.compiler.is_compiling():
-        return by_diagonal(weights) @ mix.row.of(mix.table).to(weights.dtype)
+        apart = mix.row.told_apart
+        return skew.gathered(by_diagonal(weights), apart) @ mix.row.of(mix.table, apart).to(weights.dtype)
     row = dense(mix.row, weights.shape[0], 1, *weights.shape[2:], device=weights.device).expand_as(weights)
-    gathered = weights.new_zeros(*weights.shape[:3], mix.table.shape[-2]).scatter_add(-1, row, weights)
-    return gathered @ mix.table.to(weights.dtype)
+    of_row = weights.new_zeros(*weights.shape[:3], mix.table.shape[-2]).scatter_add(-1, row, weights)
+    return of_row @ mix.table.to(weights.dtype)
+
+
+def part(mix: Mix | None, queries: slice, keys: slice) -> Mix | None:
+    """The mix of some queries and keys, which are counted from the first of these."""
+    return None if mix is None else Mix(mix.table, pairs.part(mix.row, queries, keys))
+
+
+def of_heads(mix: Mix | None, heads: slice) -> Mix | None:
+    """The mix of some heads, which are counted from the first of these."""
+    if mix is None:
+        return None
+    table = mix.table if mix.table.shape[0] == 1 else mix.table[heads]
+    return Mix(table, pairs.of_heads(mix.row, heads))

@@ -55,6 +55,6 @@ def show_ways(rows: list[dict[str, Any]]) -> None:
     fewer = [f"{row['name']}: {row['tokens']}" for row in rows if row["tokens"] != TOKENS]
     out.print(
         f"\nwhat `backend='auto'` does with {TOKENS} tokens{' (' + ', '.join(fewer) + ')' if fewer else ''}, causal, "
-        "where no gradient is asked for; with one, biases that are no table are made for all pairs at once. "
+        "where nothing has a gradient; what is learned has its own by the same parts, from 2^22 logits on. "
         'DESIGN.md, "Backends", has the whole tree'
     )

@@ -64,7 +64,7 @@ class Alibi(Encoding):
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
         rise = torch.tensor([-slope for slope in self.slopes], dtype=q.dtype, device=q_pos.coords.device)
         if q_pos.axes == 1:
-            return Slope(q_pos.coords[..., 0], k_pos.coords[..., 0], rise)
+            return Slope(q_pos.anchored()[..., 0], k_pos.anchored()[..., 0], rise)
         return PerHead(distance(q_pos, k_pos, q.dtype), lambda x, h: rise[h] * x, self.heads, rise.device)
 
 

@@ -8,10 +8,11 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from gnomon.checked import checked
-from gnomon.content import few, key_lookup, query_lookup, total
+from gnomon.content import Lookup, few, query_lookup
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.encodings.buckets import EDGE, deberta_bucket
-from gnomon.encodings.diagonals import rows_by_distance
+from gnomon.encodings.diagonals import differences, rows_by_distance
+from gnomon.encodings.key_rows import lookups
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
@@ -34,8 +35,9 @@ class _Table(nn.Module):
         if self.norm is not None:
             self.norm.reset_parameters()
 
-    def forward(self) -> Tensor:
-        return self.weight if self.norm is None else self.norm(self.weight)
+    def forward(self, rows: slice = slice(None)) -> Tensor:
+        some = self.weight[rows]
+        return some if self.norm is None else self.norm(some)
 
 
 @checked
@@ -59,8 +61,10 @@ class Deberta(Encoding):
     Shapes: P `[2 s, w]`, N(0, 0.02), one for all layers; Q and K `[h d, w]` in each layer, drawn as the model's other
     projections are: N(0, 1 / w); Q has a bias, initially 0 (K's would add the same to all logits of a query).
     Positions: real numbers on one axis; between whole distances nothing changes. Cost: 2 s w parameters, and w (2 d h)
-    a layer unless `shared`; two gathers for each pair. Errors: OptionError for a span or buckets that hold no distance;
-    under `shared`, for grouped keys, and for a second layer.
+    a layer unless `shared`. In each layer the rows of P that some pair has are projected, twice w d h operations a row,
+    and each query and each key is multiplied with rows of its distances, of which each pair reads one.
+    Errors: OptionError for a span or buckets that hold no distance; under `shared`, for grouped keys, and for a second
+    layer.
     Use: in encoders, where what a token means and where it stands should act apart: masked language models,
     tagging.
     Fails: it is among the dearest, two products with a table of distances besides that of content; distances beyond
@@ -192,16 +196,30 @@ class Deberta(Encoding):
         return self.scale(q.shape[-1]) * (dot(q, k) + torch.where(both_placed(q_pos, k_pos), position, 0.0))
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        table, rows, span = self.table(), self._rows(q_pos.coords.device), self.span
+        rows, span = self._rows(q_pos.coords.device), self.span
+        met = self._met(q_pos, k_pos, rows)
+        table, rows = self.table(met), rows - met.start
         row = rows_by_distance(q_pos, k_pos, lambda apart: rows[_steps(apart, span) + span], (-span, span))
-        (to_position, to_content), terms = self._projections(), []
-        if to_position is not None:
-            terms.append(self._to_position(to_position, q, table, row))
-        if to_content is not None:
-            terms.append(key_lookup(k, self._projected(to_content, table), row))
-        return total(*terms)
+        to_position, to_content = self._projections()
+        of_query = None if to_position is None else self._to_position(to_position, q, table, row)
+        if to_content is None:
+            return of_query
+        return lookups(of_query, k, self._projected(to_content, table), row, q_pos, k_pos)
 
-    def _to_position(self, linear: nn.Linear, q: Tensor, table: Tensor, row: PairFunction) -> PairFunction:
+    def _met(self, q_pos: Positions, k_pos: Positions, rows: Tensor) -> slice:
+        """Rows of the table among which are those of all pairs.
+
+        As many as a power of two: a kernel that is compiled for so many serves other positions.
+        """
+        ends, all_rows = differences(q_pos, k_pos), 2 * self.size
+        if ends is None:
+            return slice(0, all_rows)
+        first, last = rows[_steps(rows.new_tensor(ends, dtype=torch.float64), self.span) + self.span].tolist()
+        count = min(1 << (last - first).bit_length(), all_rows)
+        first = min(first, all_rows - count)
+        return slice(first, first + count)
+
+    def _to_position(self, linear: nn.Linear, q: Tensor, table: Tensor, row: PairFunction) -> Lookup:
         """`<q_i, K P[r]>`, scaled."""
         if not few(q.shape[0] * q.shape[2], self.heads, self.width):
             return query_lookup(q, self._projected(linear, table), row)

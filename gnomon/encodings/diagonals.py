@@ -8,6 +8,7 @@ from torch import Tensor
 
 from gnomon.positions import Positions
 from gnomon.rows import Apart, Diagonal, Rows
+from gnomon.traced import traced
 
 
 def diagonals(q_pos: Positions, k_pos: Positions) -> Tensor | None:
@@ -21,9 +22,23 @@ def diagonals(q_pos: Positions, k_pos: Positions) -> Tensor | None:
     apart = -q_pos.step * torch.arange(1 - n, k_pos.length, dtype=torch.float64, device=q_pos.coords.device)
     if q_pos is k_pos:
         return apart
-    if q_pos.coords.shape[0] > 1 or k_pos.coords.shape[0] > 1:
+    if q_pos.coords.shape[0] == k_pos.coords.shape[0] == 1:
+        return apart + (q_pos.coords[0, 0, 0] - k_pos.coords[0, 0, 0])
+    ahead = q_pos.ahead_of(k_pos)
+    return None if ahead is None else apart + ahead
+
+
+def differences(q_pos: Positions, k_pos: Positions) -> tuple[float, float] | None:
+    """The least and the largest difference p_i - p_j; None in a graph, and where a host would wait for an answer."""
+    if traced() or not q_pos.length or not k_pos.length or q_pos.coords.device.type != "cpu":
         return None
-    return apart + (q_pos.coords[0, 0, 0] - k_pos.coords[0, 0, 0])
+    (q_first, q_last), (k_first, k_last) = (pos.ends() or _ends(pos) for pos in (q_pos, k_pos))
+    return q_first - k_last, q_last - k_first
+
+
+def _ends(pos: Positions) -> tuple[float, float]:
+    least, largest = pos.anchored()[..., 0].aminmax()
+    return least.item(), largest.item()
 
 
 def rows_by_distance(

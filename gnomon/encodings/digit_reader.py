@@ -14,7 +14,7 @@ from gnomon.precision import uncast
 TEN = 10
 EPSILON = 1e-5
 TOGETHER = 256
-"""Positions that are read at once where no gradient is asked for."""
+"""Positions that are read at once where no gradient is asked for, and none of what is read drops out."""
 PAPER_WIDTH, PAPER_STD = 768, 0.02
 
 
@@ -78,7 +78,8 @@ class DigitReader(nn.Module):
     ) -> Float[Tensor, "rows n out"]:
         """What is read at `coords`, all positions at once; dropout draws from `generator`, or as torch does."""
         n = coords.shape[1]
-        if n > TOGETHER and not (torch.is_grad_enabled() or torch.compiler.is_compiling() or self.training):
+        whole = torch.is_grad_enabled() or torch.compiler.is_compiling() or (self.training and self.dropout)
+        if n > TOGETHER and not whole:
             return torch.cat([self.forward(some, dtype) for some in coords.split(TOGETHER, dim=1)], dim=1)
         # A feed-forward part under autocast would be in 16 bits.
         with uncast(coords.device):

@@ -9,12 +9,15 @@ from torch import Tensor, nn
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.errors import OptionError
-from gnomon.pairs import Dense, PairFunction, Values, at, at_once, dense, part
+from gnomon.pairs import Dense, PairFunction, Values, at, dense, part
 from gnomon.positions import Positions
 from gnomon.room import Room, empty
+from gnomon.traced import traced
 
 EPSILON = 1e-6
 """What keeps the ratio finite where the normaliser is zero."""
+TILE = 256
+"""Queries, and keys, whose ratios are close enough together that few units of the network bend between them."""
 
 
 @checked
@@ -33,10 +36,13 @@ class Fire(Encoding):
     released, L_0 = `start` = 512. Positions: real numbers on one axis, negative ones too. Each layer has a network of
     its own; not `per_layer` they share one, the paper's FIRE-S.
     Cost: m (h + 2) + h + 2 parameters a layer; m h multiplications for each pair and layer, or once for all layers that
-    share the network where there are few pairs or gradients; m numbers for each pair are kept for gradients.
-    Differs: psi and the ratio are formed in float64. Without a causal mask the paper says nothing; there the
-    normaliser is max(p_i, p_j, |mu| L_0), the later of both ends, with which the ratio stays in [0, 1] and the bias
-    symmetric.
+    share the network where there are few pairs or gradients. Without gradients, on a CPU, units that do not bend
+    between the ratios of 256 by 256 pairs are one line, which leaves a few of the m. No table of distances holds the
+    bias: past |mu| L_0 it depends on both positions.
+    Precision: distances are taken in float64; psi, the ratio and the network are in the precision of the logits,
+    float32 at least.
+    Differs: without a causal mask the paper says nothing; there the normaliser is max(p_i, p_j, |mu| L_0), the later
+    of both ends, with which the ratio stays in [0, 1] and the bias symmetric.
     Errors: OptionError for a network without units, or a start that is not positive.
     Use: where lengths differ much between training and use: distances are read relative to how long the text is so
     far.
@@ -107,14 +113,16 @@ class Fire(Encoding):
         return tuple(t.to(wide) for t in (self.hidden.weight[:, 0], self.hidden.bias, self.out.weight, self.out.bias))
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        c, least = self.c.to(torch.float64).abs(), self.start * self.mu.to(torch.float64).abs()
-        q_at, k_at, causal, wide = q_pos.coords[..., 0], k_pos.coords[..., 0], self.causal, q.dtype
+        causal, wide, c = self.causal, q.dtype, self.c.to(q.dtype).abs()
+        least = self.start * self.mu.to(torch.float64).abs()
+        q_at, k_at = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0]
+        # psi rises, so that of the later end is the larger of both, and each token's is worked out once.
+        q_end, k_end = (torch.log1p(torch.maximum(t, least).to(wide) * c) + EPSILON for t in (q_at, k_at))
 
         def ratio(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            p_i, p_j = at(q_at, b, i), at(k_at, b, j)
-            end = torch.maximum(p_i if causal else torch.maximum(p_i, p_j), least)
-            grown = torch.log1p((c * (p_i - p_j).abs()).to(wide))
-            return grown / (torch.log1p((c * end).to(wide)) + EPSILON)
+            grown = torch.log1p((at(q_at, b, i) - at(k_at, b, j)).to(wide).abs() * c)
+            end = at(q_end, b, i)
+            return grown / (end if causal else torch.maximum(end, at(k_end, b, j)))
 
         return _Network(ratio, *(weight.to(wide) for weight in self._weights()))
 
@@ -152,19 +160,30 @@ class _Network(Dense):
 
     def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
         ratio = dense(self.ratio, rows, 1, queries, keys, self.w.device, room)
-        if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        # On a GPU the host would wait for the least and the largest ratio of each tile.
+        if torch.is_grad_enabled() or traced() or ratio.device.type != "cpu":
             hidden = (ratio[..., None] * self.w + self.b_in).relu()
             return (hidden @ self.w_out.mT + self.b_out)[:, 0].movedim(-1, 1)
-        # Without a gradient by as many pairs as have their hidden units in the cache. One unit is always 1, and its
-        # weights are what the heads add.
-        units = self.w.shape[0]
-        size = max(1, min(at_once(ratio.device) // units, queries * keys))
-        value = empty(room, (ratio.shape[0], self.w_out.shape[0], queries * keys), ratio.dtype, ratio.device)
-        w, b_in, out = self.w[:, None], self.b_in[:, None], torch.cat([self.w_out, self.b_out[:, None]], dim=1)
-        hidden = ratio.new_ones(units + 1, size)
-        for of_row, numbers in zip(value, ratio.flatten(1), strict=True):
-            for start in range(0, queries * keys, size):
-                some = numbers[start : start + size]
-                torch.mul(w, some, out=hidden[:units, : len(some)]).add_(b_in).relu_()
-                torch.mm(out, hidden[:, : len(some)], out=of_row[:, start : start + len(some)])
-        return value.unflatten(2, (queries, keys))
+        value = empty(room, (ratio.shape[0], self.w_out.shape[0], queries, keys), ratio.dtype, ratio.device)
+        own = Room()
+        for of_row, numbers in zip(value, ratio[:, 0], strict=True):
+            for i in range(0, queries, TILE):
+                for j in range(0, keys, TILE):
+                    tile = slice(i, i + TILE), slice(j, j + TILE)
+                    of_row[:, *tile] = self._of_tile(numbers[tile], own.again())
+        return value
+
+    def _of_tile(self, ratio: Float[Tensor, "i j"], room: Room) -> Float[Tensor, "h i j"]:
+        """The network of some pairs: a line in the ratio, and besides only the units whose kink lies between them."""
+        low, high = (self.w * end + self.b_in for end in ratio.aminmax())
+        on, off = (low >= 0) & (high >= 0), (low <= 0) & (high <= 0)
+        bend = (~(on | off)).nonzero()[:, 0]
+        # Rows that the heads add up: the ratio, 1, and the units that bend.
+        rows = room.empty((2 + len(bend), ratio.numel()), ratio.dtype, ratio.device)
+        rows[0].view(ratio.shape).copy_(ratio)
+        rows[1] = 1
+        torch.mul(self.w[bend, None], rows[0], out=rows[2:]).add_(self.b_in[bend, None]).relu_()
+        line = self.w_out @ torch.where(on, torch.stack([self.w, self.b_in]), 0.0).T
+        line[:, 1] += self.b_out
+        value = room.empty((len(line), ratio.numel()), ratio.dtype, ratio.device)
+        return torch.mm(torch.cat([line, self.w_out[:, bend]], dim=1), rows, out=value).unflatten(1, ratio.shape)

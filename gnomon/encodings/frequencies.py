@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from gnomon.positions import Positions
+
 
 def geometric(count: int, base: float, exponent_step: float, device=None) -> Tensor:
     """`base ** -(i * exponent_step)` for i = 0 .. count - 1, `[count]` float64."""
@@ -22,3 +24,18 @@ def angles(coords: Tensor, frequencies: Tensor) -> Tensor:
     """
     coords = coords.to(torch.float64)
     return sum(coords[..., a, None] * frequencies[..., a, :] for a in range(frequencies.shape[-2]))
+
+
+def among(pos: Positions) -> Tensor:
+    """Where tokens are on one axis, `[rows, n]` float64: padding, and what has no place, beside the first that has one.
+
+    A wave of a difference is a product of waves of places that are counted from one of them: had it none of its own, it
+    would be the origin, and far from there angles are rounded.
+    """
+    at = pos.anchored()[..., 0]
+    if (pos.placed is None and pos.segment is None) or not pos.length:
+        return at
+    there = pos.has_place() & (pos.segments() >= 0)
+    at, there = torch.broadcast_tensors(at, there)
+    first = there.to(torch.int8).argmax(1, keepdim=True)
+    return torch.where(there, at, at.gather(1, first))

@@ -35,14 +35,15 @@ class Kerple(Encoding):
 
     Shapes: a and p `[h]`, both positive, drawn from U(0, 1) and U(0, 2) as released. Positions: any real numbers on any
     number of axes; a token without a place has no penalty. Shared by all layers, as released, unless `per_layer`.
-    Cost: 2 h parameters; a logarithm or a power, in float64, for each difference where positions are evenly spaced, for
-    each pair elsewhere.
+    Cost: 2 h parameters; a logarithm or a power for each difference where positions are evenly spaced, for each pair
+    elsewhere.
+    Precision: distances are taken in float64; what follows is in the precision of the logits, float32 at least.
     Differs: the released code clamps the parameters themselves at each forward, to 0.01 and above (and p of
     `power` to 2): a write that a compiled or a sharded model cannot make, and no gradient comes back from the bound.
     Here what is stored is real: a = 0.01 + softplus(raw_a), p likewise, and p = 2 sigmoid(raw_p) under `power`, which
     takes a value to either end smoothly. `assign` stores released numbers; one at a bound is stored 1e-4 inside it
-    (0.0101, or 1.9998 of 2), where its slope is as small: such a head learns slowly. Distances stay in float64 up to
-    the result: the released code casts them to the precision of the logits, where bfloat16 merges 257 with 256.
+    (0.0101, or 1.9998 of 2), where its slope is as small: such a head learns slowly. The released code takes
+    distances in the precision of the model, where bfloat16 merges 257 with 256.
     Errors: OptionError for another kernel.
     Use: where ALiBi's single slope a head is too rigid: the rate at which distance counts is learned, and grows
     like a logarithm.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gnomon.checked import checked
 from gnomon.encoding import Domain, Encoding, both_placed, difference, dot
-from gnomon.encodings.frequencies import geometric
+from gnomon.encodings.frequencies import among, geometric
 from gnomon.errors import OptionError
 from gnomon.pairs import Dense, PairFunction, at
 from gnomon.per_head import PerHead
@@ -80,7 +80,7 @@ class Sandwich(Encoding):
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
         first = BASE ** (-2 * self.first / self.size)
         frequencies = first * geometric(self.size // 2, BASE, 2 / self.size, q_pos.coords.device)
-        waves = _Waves(q_pos.coords[..., 0], k_pos.coords[..., 0], frequencies, q.dtype)
+        waves = _Waves(among(q_pos), among(k_pos), frequencies, q.dtype)
         return PerHead(waves, lambda x, h: x * (self.heads / 8) / (h + 1), self.heads, frequencies.device)
 
 
@@ -109,7 +109,7 @@ class _Waves(Dense):
 
     def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
         # cos(w (x - y)) = <(cos wx, sin wx), (cos wy, sin wy)>, x and y counted from one place, so that w x is small.
-        origin = self.k_at[:, :1] if keys else self.q_at[:, :1]
+        origin = self.q_at[:, :1] if queries else 0.0
         q, k = (self._waves(places - origin) for places in (self.q_at, self.k_at))
         # In float64 up to here: where tokens are close, the sum is nearly the number of its terms.
         return (q @ k.mT - self.frequencies.shape[0]).to(self.dtype)[:, None]

@@ -7,9 +7,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.checked import checked
-from gnomon.content import key_lookup, query_lookup, total
+from gnomon.content import query_lookup
 from gnomon.encoding import Domain, Encoding, Mix, Property, both_placed, difference, dot
 from gnomon.encodings.diagonals import rows_by_distance
+from gnomon.encodings.key_rows import lookups
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
@@ -38,7 +39,7 @@ class Shaw(Encoding):
     Positions: whole numbers on one axis, of any size; there is no vector between two distances. The BERT forms take
     0 .. M - 1. Under a causal mask the rows of the future are never trained.
     Cost: 2 (left + right + 1) d parameters a layer. Keys take a product with the table and a gather for each pair.
-    Values need the weights themselves: O(n^2) memory in training, O(n) without gradients; flex refuses.
+    Values need the weights themselves: O(n) memory on a CPU, by parts; with gradients elsewhere O(n^2); flex refuses.
     Cross-attention has no distances: give it no encoding.
     Errors: OptionError for options of another form; PositionError between whole numbers, or outside 0 .. M - 1.
     Use: where near distances matter one by one, in both directions, and values should know them as well:
@@ -166,11 +167,11 @@ class Shaw(Encoding):
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
         scale, row = self.scale(q.shape[-1]), self._row(q_pos, k_pos)
-        reads_query = query_lookup(scale * q, self.key_table, row)
+        of_query = query_lookup(scale * q, self.key_table, row)
         if self.form != "relative_key_query":
-            return reads_query
+            return of_query
         # A row of the table for every query head: heads of a group share their keys.
-        return total(reads_query, key_lookup(scale * k, self.key_table.expand(q.shape[1], -1, -1), row))
+        return lookups(of_query, scale * k, self.key_table.expand(q.shape[1], -1, -1), row, q_pos, k_pos)
 
     def mix(self, q_pos: Positions, k_pos: Positions) -> Mix | None:
         return None if self.value_table is None else Mix(self.value_table, self._row(q_pos, k_pos))

@@ -103,4 +103,4 @@ class T5(Encoding):
         def bucket(apart: Tensor) -> Tensor:
             return t5_bucket(-apart, **options)
 
-        return Entry(Apart(q_pos.coords[..., 0], k_pos.coords[..., 0], bucket, ends), self.weight.T)
+        return Entry(Apart(q_pos.anchored()[..., 0], k_pos.anchored()[..., 0], bucket, ends), self.weight.T)

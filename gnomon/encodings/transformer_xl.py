@@ -8,7 +8,7 @@ from gnomon.checked import checked
 from gnomon.content import Chosen, Product, few, query_lookup
 from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.diagonals import diagonals
-from gnomon.encodings.frequencies import angles, geometric
+from gnomon.encodings.frequencies import among, angles, geometric
 from gnomon.errors import OptionError
 from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
@@ -45,7 +45,7 @@ class TransformerXL(Encoding):
     Shapes: u, v `[h, d]`, N(0, 0.02), one pair for all layers or one for each (`untied`, XLNet); W `[h d, w]` in each
     layer, without bias, drawn as the model's other projections are: N(0, 1 / w). Positions: any real numbers, one axis.
     Cost: w h d parameters a layer. Over evenly spaced positions W r is a table of the i + j - 1 distances, which each
-    query reads; elsewhere <a, r(x - y)> is a product of width w by the addition theorem, exact for all real numbers.
+    query reads; elsewhere <a, r(x - y)> is a product of width w by the addition theorem, x and y counted from a token.
     Differs: r is not dropped out in training, which would draw other positions at each step.
     Errors: OptionError for an odd width, a negative mem_len, or a clamp_len that is not positive.
     Use: for text that is longer than a segment: with `mem_len` each segment reads the one before, at distances that
@@ -134,16 +134,19 @@ class TransformerXL(Encoding):
         if apart is not None:
             row = Diagonal(q_pos.length, k_pos.length)
             if few(q.shape[0] * q_pos.length, self.heads, self.width):
-                return query_lookup(q.to(narrow) @ self._projections().to(narrow), self._distances(apart)[None], row)
+                return query_lookup(q.to(narrow) @ self._projections().to(narrow), self._distances(apart), row)
             return query_lookup(q.to(narrow), self._table(apart), row)
-        # <A, sin w(x - y)> + <B, cos w(x - y)> = <A sin wx + B cos wx, cos wy> + <B sin wx - A cos wx, sin wy>
+        # <A, sin w(x - y)> + <B, cos w(x - y)> = <A sin wx + B cos wx, cos wy> + <B sin wx - A cos wx, sin wy>,
+        # with x and y counted from one place, so that w x is small.
         a, b = (q.to(narrow) @ self._projections().to(narrow)).to(wide).chunk(2, dim=-1)
-        (q_sin, q_cos), (k_sin, k_cos) = self._waves(q_pos.anchored(), wide), self._waves(k_pos.anchored(), wide)
+        q_at, k_at = among(q_pos), among(k_pos)
+        origin = q_at[:, :1] if q_pos.length else 0.0
+        (q_sin, q_cos), (k_sin, k_cos) = (self._waves((places - origin)[..., None], wide) for places in (q_at, k_at))
         left = torch.cat([a * q_sin + b * q_cos, b * q_sin - a * q_cos], dim=-1).to(narrow)
         near = Product(left, torch.cat([k_cos, k_sin], dim=-1).to(narrow))
         if self.clamp_len is None:
             return near
-        q_at, k_at, end = q_pos.anchored()[..., 0], k_pos.anchored()[..., 0], self.clamp_len
+        end = self.clamp_len
         ends = torch.tensor([-end, end], dtype=torch.float64, device=q.device)
 
         def apart(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
@@ -167,7 +170,7 @@ class TransformerXL(Encoding):
         return self._distances(apart) @ self._projections().mT
 
     def _distances(self, apart: Tensor) -> Tensor:
-        """r of the distances `[rows]`: `[rows, w]`."""
+        """r of the distances `[rows]`, for all heads: `[1, rows, w]`."""
         if self.clamp_len is not None:
             apart = apart.clamp(-self.clamp_len, self.clamp_len)
         return torch.cat(self._waves(apart[None, :, None], self.weight.dtype), dim=-1)[0]

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 from gnomon import user_code
 from gnomon.encoding import Domain, Encoding, Shape
-from gnomon.errors import OptionError, UserError, unknown
+from gnomon.errors import OptionError, UserError, shown, unknown
 from gnomon.typed import typed
 from gnomon.user_code import guarded, where
 
@@ -41,7 +41,7 @@ def load(name: str) -> type[Encoding]:
         raise unknown(f"encoding in {path}", kind, classes)
     if kind not in classes:
         asked = f"{kind} of {path} is no encoding defined there"
-        raise OptionError(asked, given=repr(found[kind])[:100], do=user_code.DO)
+        raise OptionError(asked, given=shown(found[kind]), do=user_code.DO)
     check(classes[kind])
     return classes[kind]
 
@@ -56,7 +56,7 @@ def check(kind: type[Encoding]) -> None:
         if inspect.isfunction(hook) and not callable(getattr(kind, name)):
             raise OptionError(
                 f"{where(kind, name)}: {name} of {kind.__name__} is a method",
-                given=repr(getattr(kind, name))[:100],
+                given=shown(getattr(kind, name)),
                 allowed=f"def {name}{inspect.signature(hook)}"[:100],
             )
     options = _options(kind)
@@ -90,7 +90,7 @@ def declared(thing: Any, kind: type[Encoding]) -> None:
 def made(encoding: Any, kind: type[Encoding]) -> None:
     """UserError, with the line, unless the constructor of a user's class has made an encoding of it."""
     if not isinstance(encoding, kind):
-        given = repr(encoding)[:100]
+        given = shown(encoding)
         raise OptionError(f"{where(kind, '__new__')}: {kind.__name__}(...) is an object of the class", given=given)
     if "_parameters" not in vars(encoding):
         raise UserError(

@@ -102,8 +102,8 @@ class XPos(Encoding):
         placed_q, placed_k = q_pos.has_place()[:, None, :, None], k_pos.has_place()[:, None, None, :]
         middle = (self.longest - 1) / 2
         fade = (
-            torch.where(placed_q, q_pos.coords[:, None, :, None, 0] - middle, 0.0)
-            - torch.where(placed_k, k_pos.coords[:, None, None, :, 0] - middle, 0.0)
+            torch.where(placed_q, q_pos.anchored()[:, None, :, None, 0] - middle, 0.0)
+            - torch.where(placed_k, k_pos.anchored()[:, None, None, :, 0] - middle, 0.0)
         )  # fmt: skip
         for m in range(d // 2):
             first, second = (m, m + d // 2) if self.pairing == "half" else (2 * m, 2 * m + 1)

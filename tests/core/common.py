@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import ENCODINGS, create
@@ -83,3 +85,15 @@ def anywhere(encoding: Encoding, rows: int, n: int, seed: int = 0) -> Positions:
     """Whole positions between 0 and 30, in no order, on as many axes as the encoding takes."""
     g = torch.Generator().manual_seed(seed)
     return Positions(torch.randint(0, 31, (rows, n, encoding.domain.axes or 1), generator=g).double())
+
+
+class Largest(TorchDispatchMode):
+    """The number of elements of the largest tensor that is made."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        made = [t.numel() for t in tree_leaves(out) if isinstance(t, Tensor)]
+        self.elements = max([self.elements, *made])
+        return out

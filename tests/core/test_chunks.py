@@ -3,16 +3,17 @@
 import pytest
 import torch
 
-from gnomon import content, pairs, positions
+from gnomon import pairs, positions, products
 from gnomon.attention import attend
-from gnomon.backends import far, sdpa, tabled
+from gnomon.backends import far, pairwise, sdpa, tabled
 from gnomon.masks import Mask
 from tests.core.common import anywhere, every_variant, gap, heads, label, make, weigh
 
 N = 11
 SIZES = [
-    (sdpa, "CHUNK", 4), (sdpa, "BIASES", 30), (sdpa, "ALL_HEADS", 200), (sdpa, "FLIPPED", 100), (sdpa, "SHARED", 1),
-    (content, "BLOCK", 3), (pairs, "AT_ONCE", 20), (far, "LEAST", 2), (tabled, "WORTH", 1e-9),
+    (sdpa, "CHUNK", 4), (pairwise, "BIASES", 30), (pairwise, "ALL_HEADS", 200), (tabled, "FLIPPED", 100),
+    (sdpa, "SHARED", 1),
+    (products, "BLOCK", 3), (pairs, "AT_ONCE", 20), (far, "LEAST", 2), (tabled, "WORTH", 1e-9),
 ]  # fmt: skip
 """Small ones, so that a few tokens meet every way to divide them."""
 

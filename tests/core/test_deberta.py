@@ -79,6 +79,36 @@ def test_rows_do_not_depend_on_the_length(options):
         assert gap(part, whole[..., :n, :n]) < 1e-13
 
 
+LINE = positions.sequence(12)
+
+
+@pytest.mark.parametrize(
+    "q_pos, k_pos, most",
+    [
+        (LINE, LINE, 32),
+        (positions.sequence(12, 5), positions.sequence(12, 5), 32),
+        (positions.sequence(3, 900), LINE, 1),
+        (at([0.5, 3, 7.25]), at([0.5, 3, 7.25]), 16),
+        (positions.sequence(1, 39), positions.sequence(40), 64),
+        (at([0, 1e9]), at([0, 1e9]), 1024),
+    ],
+    ids=["a line", "a line further on", "all far", "real", "a decoded token", "both ends"],
+)
+@pytest.mark.parametrize("options", [dict(), dict(norm=True), dict(terms="p2c")], ids=str)
+def test_only_rows_that_pairs_have_are_projected(options, q_pos, k_pos, most):
+    """A short text meets few of the distances: 23 of 1024 among twelve tokens, and a power of two of them."""
+    encoding, projected = deberta(span=512, **options), []
+    for linear in encoding._projections():
+        if linear is not None:
+            linear.register_forward_hook(lambda module, given, out: projected.append(given[0].shape[-2]))
+    q, k, _ = heads(q_pos.length, k_pos.length)
+    found = dense(encoding.bias(q, k, q_pos, k_pos), 2, HEADS, q_pos.length, k_pos.length)
+    assert projected and max(projected) <= most
+    keys = k.repeat_interleave(2, dim=1)
+    told = encoding.score(q, keys, q_pos, k_pos) - encoding.scale(HEAD_DIM) * q @ keys.mT
+    assert gap(found, told) < 1e-12
+
+
 @pytest.mark.parametrize("terms, count", [("both", 3), ("c2p", 2), ("p2c", 2)])
 def test_the_scale_counts_the_terms(terms, count):
     encoding = deberta(terms=terms, span=8)

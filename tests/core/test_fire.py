@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from gnomon import pairs
 from gnomon.encoding import Property
+from gnomon.encodings import fire
 from gnomon.encodings.fire import Fire
 from gnomon.errors import OptionError
 from gnomon.kv_cache import Cache
@@ -83,24 +83,45 @@ def test_options_that_make_no_sense(options):
         Fire(**options)
 
 
-def test_the_network_by_parts(monkeypatch):
-    """With a gradient all at once, without one by as many pairs as are worked out together, in a kernel by units."""
-    monkeypatch.setattr(pairs, "AT_ONCE", 7 * 32)
-    encoding = weigh(Fire(HEADS, start=4.0).double())
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("tile", [1, 2, 4, 256])
+def test_the_network_by_tiles(monkeypatch, tile, causal):
+    """With a gradient all units, without one those that bend in a tile beside a line for all others, in a kernel each.
+
+    Units that are always on, always off, flat, twice there, and that bend just where a pair is.
+    """
+    monkeypatch.setattr(fire, "TILE", tile)
+    encoding = weigh(Fire(HEADS, causal=causal, start=4.0).double())
+    pos = at([0.0, 0.5, 3, 40, 41.25, 900])
     with torch.no_grad():
         encoding.hidden.weight[:3] = 0.0
         encoding.hidden.weight[3:6] *= -1
-        encoding.hidden.bias[0], encoding.hidden.bias[1] = 0.7, -0.7
+        encoding.hidden.bias[0], encoding.hidden.bias[1], encoding.hidden.bias[2] = 0.7, -0.7, 0.0
         encoding.hidden.weight[7], encoding.hidden.bias[7] = encoding.hidden.weight[8], encoding.hidden.bias[8]
-    empty, pos = torch.empty(0, dtype=torch.float64), at([0.0, 0.5, 3, 40, 41.25, 900])
+        encoding.hidden.weight[9], encoding.hidden.bias[9] = 1.0, -encoding.ratio(pos, pos)[0, 4, 2]
+        encoding.hidden.weight[10], encoding.hidden.bias[10] = 2.0, 0.0
+    empty = torch.empty(0, dtype=torch.float64)
     pair = encoding.bias(empty, empty, pos, pos)
     units = dense(pair, 1, HEADS, 6, 6)
     with torch.no_grad():
-        parts = dense(pair, 1, HEADS, 6, 6)
+        tiles = dense(pair, 1, HEADS, 6, 6)
     b, h, i, j = (
         torch.zeros(1, 1, 1, 1).long(),
         torch.arange(HEADS)[:, None, None],
         torch.arange(6)[:, None],
         torch.arange(6),
     )
-    assert gap(parts, units) < 1e-13 and gap(pointwise(pair)(b, h, i, j)[None], units) < 1e-13
+    assert gap(tiles, units) < 1e-13 and gap(pointwise(pair)(b, h, i, j)[None], units) < 1e-13
+
+
+def test_few_units_bend_in_a_tile(monkeypatch):
+    """What it costs: units whose kink lies elsewhere are part of the line, and are not looked at pair by pair."""
+    encoding, empty, bent = Fire(HEADS), torch.empty(0), []
+    pos = sequence(600)
+    pair = encoding.bias(empty, empty, pos, pos)
+    mm = torch.mm
+    monkeypatch.setattr(fire.torch, "mm", lambda a, b, out: bent.append(a.shape[1] - 2) or mm(a, b, out=out))
+    with torch.no_grad():
+        dense(pair, 1, HEADS, 600, 600)
+    kinks = -(encoding.hidden.bias / encoding.hidden.weight[:, 0])
+    assert len(bent) == 9 and max(bent) <= ((kinks > 0) & (kinks < 1)).sum()

@@ -5,10 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+import gnomon.products
 from gnomon import pairs
-from gnomon.content import BLOCK, Chosen, Product, by_diagonal, key_lookup, query_lookup, total
+from gnomon.content import Chosen, Product, key_lookup, query_lookup, total
 from gnomon.pairs import dense, part, pointwise
+from gnomon.products import BLOCK, products
 from gnomon.rows import Diagonal
+from gnomon.skew import by_diagonal, of_diagonals
 from tests.core.common import gap, normal
 
 ROWS, HEADS, KV_HEADS, WIDTH = 2, 6, 3, 8
@@ -112,3 +115,31 @@ def test_all_values_by_parts(queries, keys, monkeypatch):
             found.add_(0.0)
             assert torch.equal(found, expected) and torch.equal(dense(pair, 2, 3, queries, keys) + 0 * found, expected)
         assert found.data_ptr() != kept.data_ptr() or not found.numel()
+
+
+@pytest.mark.parametrize("heads", [1, HEADS], ids=["one table", "a table a head"])
+@pytest.mark.parametrize("some", [(0, 15), (4, 7), (0, 1), (14, 15), (9, 15)], ids=str)
+def test_products_with_the_diagonals_that_differ(some: tuple[int, int], heads: int, monkeypatch):
+    """All before have the row of the first, all after that of the last; by blocks of rows, with both derivatives."""
+    n, columns, few = 6, 10, slice(*some)
+    monkeypatch.setattr(gnomon.products, "BLOCK", 4)
+    x, table = normal(1, HEADS, n, 3).requires_grad_(), normal(heads, some[1] - some[0], 3, seed=1).requires_grad_()
+    diagonal = torch.arange(columns) - torch.arange(n)[:, None] + n - 1
+    row = diagonal.clamp(some[0], some[1] - 1) - some[0]
+    expected = torch.einsum("bhid,hijd->bhij", x, table[:, row].expand(HEADS, -1, -1, -1))
+    found = products(x, table, few, columns)
+    assert gap(found, expected) < 1e-14
+    weight = normal(*found.shape, seed=2)
+    got, right = (torch.autograd.grad((value * weight).sum(), [x, table]) for value in (found, expected))
+    assert all(gap(one, other) < 1e-13 for one, other in zip(got, right, strict=True))
+    assert torch.autograd.gradgradcheck(lambda x, table: products(x, table, few, columns), (x, table), fast_mode=True)
+
+
+def test_a_matrix_of_diagonals_and_its_gradient():
+    table, (n, m) = normal(2, 8).requires_grad_(), (3, 6)
+    diagonal = torch.arange(m) - torch.arange(n)[:, None] + n - 1
+    found, weight = of_diagonals(table, n), normal(2, n, m, seed=1)
+    assert torch.equal(found, table[:, diagonal])
+    got, right = (torch.autograd.grad((value * weight).sum(), table)[0] for value in (found, table[:, diagonal]))
+    assert gap(got, right) < 1e-14
+    assert torch.autograd.gradgradcheck(lambda table: of_diagonals(table, n), table)

@@ -164,6 +164,17 @@ def test_the_span_holds_every_key_that_is_seen(mask, queries, keys, first_query,
         assert last == keys
 
 
+@pytest.mark.parametrize("mask", [Mask(), Mask(window=3), Mask(False, 3), Mask(False)], ids=str)
+@pytest.mark.parametrize("queries", [5, 300])
+def test_of_no_keys_there_is_nothing_to_see(mask, queries):
+    """Few queries, or so many that they are attended to by parts."""
+    q_pos, k_pos = positions.sequence(queries), positions.sequence(0)
+    assert mask.span(q_pos, k_pos) == (0, 0)
+    q, k, v = heads(queries, 0)
+    with torch.no_grad():
+        assert not attend(q, k, v, NoPE(), q_pos, k_pos, mask=mask).any()
+
+
 def test_a_mask_is_never_written_to_what_an_encoding_keeps():
     """A bias may be a tensor that its encoding made once."""
     kept = normal(1, HEADS, 5, 5)

@@ -86,6 +86,9 @@ def test_a_batch_of_sequences_keeps_what_is_known():
     assert pos.step == 1.0 and pos.index is None
     assert positions.batch(positions.sequence(3), positions.sequence(3, 5)).turns().tolist() == [[0, 1, 2], [5, 6, 7]]
     assert positions.batch(positions.sequence(4), positions.packed([2, 2])).step is None
+    assert pos.counts_from(0) and pos.tokens(1, 4).counts_from(1)
+    other = positions.batch(positions.sequence(4), positions.sequence(4, 2))
+    assert other.step == 1.0 and other.start is None and not other.counts_from(0)
 
 
 @given(by=st.floats(-1e6, 1e6), again=st.floats(-1e6, 1e6))

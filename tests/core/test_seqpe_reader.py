@@ -146,10 +146,17 @@ def test_each_layer_reads_by_its_own_projection():
     assert min(grads) > 0
 
 
-def test_positions_are_read_some_at_a_time_without_a_gradient(monkeypatch):
-    encoding = weigh(make("seqpe").double()).eval()
-    coords = positions.sequence(23, [0, 7000]).coords
-    whole = encoding.reader(coords, torch.float64)
+@pytest.mark.parametrize("training, dropout", [(False, 0.1), (True, 0.0), (True, 0.1)])
+def test_positions_are_read_some_at_a_time_without_a_gradient(monkeypatch, training, dropout):
+    """In training mode too, where it is the same: unless some drop out, which is drawn for all at once."""
+    encoding = weigh(make("seqpe", dropout=dropout).double()).train(training)
+    coords, sizes = positions.sequence(23, [0, 7000]).coords, []
     monkeypatch.setattr(digit_reader, "TOGETHER", 5)
+    plain = digit_reader.functional.embedding
+    monkeypatch.setattr(digit_reader.functional, "embedding", lambda d, t: sizes.append(d.shape[1]) or plain(d, t))
+    whole = encoding.reader(coords, torch.float64)
     with torch.no_grad():
-        assert gap(encoding.reader(coords, torch.float64), whole) < 1e-13
+        found = encoding.reader(coords, torch.float64)
+    drops = training and dropout
+    assert sizes == [23, 23] if drops else [23, 5, 5, 5, 5, 3]
+    assert drops or gap(found, whole) < 1e-13

@@ -2,8 +2,6 @@
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from gnomon.attention import Attention, attend
 from gnomon.encoding import Shape
@@ -21,6 +19,7 @@ from tests.core.common import (
     KV_HEADS,
     SHAPE,
     WIDTH,
+    Largest,
     at,
     gap,
     heads,
@@ -160,25 +159,13 @@ def test_a_step_after_the_first_depends_on_positions():
     assert gap(last[0], last[1]) > 1e-2
 
 
-class _Largest(TorchDispatchMode):
-    """The number of elements of the largest tensor that is made."""
-
-    elements = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        out = function(*args, **(kwargs or {}))
-        made = [t.numel() for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
-        self.elements = max([self.elements, *made])
-        return out
-
-
 @pytest.mark.parametrize("gradients", [True, False])
 def test_memory(gradients):
     """No vector for each pair: in training a number or two for each, at inference for those of 256 queries at most."""
     count, d, n = 2, 64, 700
     encoding = Shaw(count, d)
     q, k, v = (normal(1, count, n, d, seed=seed, dtype=torch.float32) for seed in range(3))
-    with torch.set_grad_enabled(gradients), _Largest() as largest:
+    with torch.set_grad_enabled(gradients), Largest() as largest:
         attend(q, k, v, encoding)
     pairs = count * n * (n if gradients else 256)
     assert (pairs if gradients else 0) < largest.elements <= 2 * pairs

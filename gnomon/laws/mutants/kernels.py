@@ -7,7 +7,8 @@ from torch import Tensor
 
 from gnomon.backends import Sdpa
 from gnomon.backends.backend import Raw
-from gnomon.backends.sdpa import _Plan as SdpaPlan
+from gnomon.backends.kept import Kept
+from gnomon.backends.way import Planned
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.t5 import T5
@@ -20,7 +21,7 @@ class _Tiled(Sdpa):
     """Grouped key heads are tiled (0 1 2 0 1 2) where they should be repeated (0 0 1 1 2 2)."""
 
     def attend(
-        self, plan: SdpaPlan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
+        self, plan: Planned, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
         group = q.shape[1] // k.shape[1]
         return super().attend(plan, q, k.repeat(1, group, 1, 1), v.repeat(1, group, 1, 1), raw, scale, dropout)
@@ -30,9 +31,9 @@ class _MasksByNumber(Sdpa):
     """What is not allowed gets a large negative number, so a query that sees nothing averages everything."""
 
     def attend(
-        self, plan: SdpaPlan, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
+        self, plan: Planned, q: Tensor, k: Tensor, v: Tensor, raw: Raw | None, scale: float, dropout: float
     ) -> Tensor:
-        if plan.dense is not None:
+        if isinstance(plan, Kept):
             plan = replace(plan, dense=plan.dense.clamp(min=-1e9))
         return super().attend(plan, q, k, v, raw, scale, dropout)
 
@@ -42,7 +43,7 @@ class _BeginsTogether(Sdpa):
 
     def plan(
         self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
-    ) -> SdpaPlan:
+    ) -> Planned:
         together = q_pos if None in (q_pos.start, k_pos.start) else q_pos.counting(k_pos.start)
         return super().plan(encoding, together, k_pos, mask, heads, dtype)
 
@@ -52,7 +53,7 @@ class _StepOfOne(Sdpa):
 
     def plan(
         self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
-    ) -> SdpaPlan:
+    ) -> Planned:
         ones = [pos if pos.step is None else pos.counting(pos.start) for pos in (q_pos, k_pos)]
         return super().plan(encoding, *(ones if q_pos is not k_pos else ones[:1] * 2), mask, heads, dtype)
 
@@ -62,7 +63,7 @@ class _OneDocument(Sdpa):
 
     def plan(
         self, encoding: Encoding, q_pos: Positions, k_pos: Positions, mask: Mask, heads: int, dtype: torch.dtype
-    ) -> SdpaPlan:
+    ) -> Planned:
         if q_pos is k_pos and k_pos.step is not None and k_pos.segment is not None:
             q_pos = k_pos = replace(k_pos, segment=None).counting(k_pos.start)
         return super().plan(encoding, q_pos, k_pos, mask, heads, dtype)

@@ -1,0 +1,21 @@
+"""Whether what is computed now is followed: by a compiler or a transform, or by a gradient."""
+
+import torch
+from torch import Tensor
+
+
+def traced() -> bool:
+    """Whether a graph is compiled, torch.func transforms a function, or derivatives are taken forwards.
+
+    These follow plain operations only.
+    """
+    return (
+        torch.compiler.is_compiling()
+        or torch._C._are_functorch_transforms_active()
+        or torch.autograd.forward_ad._current_level >= 0
+    )
+
+
+def differs(*values: Tensor) -> bool:
+    """Whether what is made of the values has a gradient."""
+    return torch.is_grad_enabled() and any(value.requires_grad for value in values)
