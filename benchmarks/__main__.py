@@ -1,4 +1,4 @@
-"""Every script, one after another, each in a process of its own; writes RESULTS.md and results.json beside this."""
+"""Every script, one after another, each in a process of its own; writes RESULTS.md, and the table in the README."""
 
 import json
 import subprocess
@@ -10,26 +10,26 @@ from typing import Annotated, Any
 
 import tyro
 
-from benchmarks.rows import Row, about, markdown, sections
+from benchmarks.quote import HERE, README, titled, write
+from benchmarks.rows import about
 from benchmarks.script import Options, main, tell
 from gnomon.commands.output import note, print_json
 from gnomon.errors import unknown
-from gnomon.lab.files import replace_file
 
-SCRIPTS = ("forward", "growth", "training", "training_step", "workers", "rotation", "decode", "compile", "gpu")
-HERE = Path(__file__).resolve().parent
+SCRIPTS = ("forward", "ways", "growth", "training", "training_step", "workers", "rotation", "decode", "compile", "gpu")
 
 
 @dataclass(frozen=True)
 class All(Options):
-    """Measure everything, and write one table: RESULTS.md, and results.json for programs.
+    """Measure everything, and write one page: RESULTS.md, results.json for programs, and the README's table.
 
-    The files are written anew after each script, so an interrupted run leaves what it has.
+    The files are written anew after each script, so an interrupted run leaves what it has; the README's table as
+    soon as all that it quotes is there.
     """
 
     scripts: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SCRIPT ...]")] = SCRIPTS
     folder: Path = HERE
-    """Where the files are written."""
+    """Where the files are written; in another folder than the benchmarks' the README is left alone."""
 
     def run(self) -> int:
         for name in self.scripts:
@@ -43,11 +43,12 @@ class All(Options):
                 failed.append(name)
                 continue
             found["scripts"][name] = rows
-            self._write(found)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write(found, self.folder, README if self.folder.resolve() == HERE else None)
         if self.json:
             print_json(found)
         else:
-            tell(found["about"], _titled(found))
+            tell(found["about"], titled(found))
         for name in failed:
             note(f"benchmarks.{name} failed: run `python -m benchmarks.{name}` to see why")
         return 1 if failed else 0
@@ -58,20 +59,6 @@ class All(Options):
         command += ["--quick"] * self.quick + ([] if self.threads is None else ["--threads", str(self.threads)])
         done = subprocess.run(command, cwd=HERE.parent, stdout=subprocess.PIPE, text=True)
         return json.loads(done.stdout)["rows"] if done.returncode == 0 else None
-
-    def _write(self, found: dict[str, Any]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
-        replace_file(self.folder / "results.json", lambda file: file.write_text(text, encoding="utf-8"))
-        replace_file(
-            self.folder / "RESULTS.md",
-            lambda file: file.write_text(markdown(found["about"], _titled(found), found["quick"]), encoding="utf-8"),
-        )
-
-
-def _titled(found: dict[str, Any]) -> dict[str, list[Row]]:
-    rows = {name: [Row.from_json(row) for row in of] for name, of in found["scripts"].items()}
-    return {f"{name}: {title}": part for name, of in rows.items() for title, part in sections(of).items()}
 
 
 if __name__ == "__main__":

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from benchmarks.measure import ChildFailed, fresh, grown, interleaved
+from benchmarks.measure import ChildFailed, Timing, fresh, grown, interleaved
 from benchmarks.rows import Row, timed
 from benchmarks.script import Script, main
 from benchmarks.subjects import HEAD_DIM, HEADS, SUBJECTS, Subject, cacheable, chosen
 from gnomon.attention import attend_by, plan
 from gnomon.commands.output import Names
 from gnomon.kv_cache import Cache
+from gnomon.masks import CAUSAL, Mask
+from gnomon.past import Past
 
 BOUND, STEADY, WHOLE = 1.2, 1.1, 1.1
-"""One token over SDPA; the last steps over those of a new cache; growth over the size of the cache."""
+"""One token over SDPA; late steps over those of a cache filled at once; growth over the size of the cache."""
 TOGETHER = 10
 """Tokens that are timed as one."""
 LAYERS = 12
@@ -27,10 +29,16 @@ LONG = ("rope", "alibi", "t5", "shaw")
 
 
 class Decoding:
-    """Layers that decode token by token after `held` cached ones, as a model does: positions, plan, attention."""
+    """Layers that decode token by token after `held` cached ones, as a model's do: positions, plans, attention.
 
-    def __init__(self, subject: Subject, held: int, room: int, layers: int = 1):
-        self.encoding, self.cache, self.layers = subject.build(held + room, causal=True), Cache(held + room), layers
+    Layers have the encodings that a model gives them; those that share one share a plan.
+    """
+
+    def __init__(
+        self, subject: Subject, held: int, room: int, layers: int = 1, cache: Past | None = None, mask: Mask = CAUSAL
+    ):
+        self.encodings = subject.build(held + room, causal=True).layers(layers)
+        self.cache, self.mask = Cache(held + room) if cache is None else cache, mask
         self.token = [torch.randn(1, HEADS, 1, HEAD_DIM) for _ in range(3)]
         self.x = torch.randn(1, 1, HEADS * HEAD_DIM)
         if held:
@@ -44,16 +52,21 @@ class Decoding:
 
     @torch.no_grad()
     def _attend(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, n: int) -> None:
-        extent = self.cache.extend(self.cache.next(n, q.device))
+        extent, shared = self.cache.extend(self.cache.next(n, q.device)), []
         last = extent.queries if n == 1 else extent.queries.tokens(n - 1, n)
-        self.encoding.embed(self.x, last)
-        made = plan(self.encoding, extent.computed, extent.keys, q_pos=last, heads=HEADS, dtype=q.dtype)
-        for layer in range(self.layers):
-            attend_by(made, q, k, v, cache=self.cache, layer=layer)
+        for owner in dict.fromkeys(encoding.owner for encoding in self.encodings):
+            owner.embed(self.x, last)
+        options = dict(q_pos=last, heads=HEADS, dtype=q.dtype, mask=self.mask, renumbered=extent.renumbered)
+        plans = {
+            encoding: plan(encoding, extent.computed, extent.keys, shared=shared, **options)
+            for encoding in dict.fromkeys(self.encodings)
+        }
+        for layer, encoding in enumerate(self.encodings):
+            attend_by(plans[encoding], q, k, v, cache=self.cache, layer=layer)
 
 
 class Plain:
-    """SDPA of one query over as many keys, which lie in place; every call sees one more."""
+    """SDPA of one query over as many keys, which lie in place; every call sees one more, which it does not write."""
 
     def __init__(self, held: int, room: int, layers: int = 1):
         self.q = torch.randn(1, HEADS, 1, HEAD_DIM)
@@ -67,7 +80,7 @@ class Plain:
             scaled_dot_product_attention(self.q, k[:, :, : self.length], v[:, :, : self.length])
 
 
-def _together(step: Callable[[], None]) -> Callable[[], float]:
+def together(step: Callable[[], None]) -> Callable[[], float]:
     """Seconds of a step, the mean of TOGETHER."""
 
     def call() -> float:
@@ -83,9 +96,10 @@ def _together(step: Callable[[], None]) -> Callable[[], float]:
 class Decode(Script):
     """One token over 4096 cached keys, over SDPA on the same keys, for every encoding whose keys stay right.
 
-    In one layer with all that a model does once for a token (positions, masks, tables), and in twelve that share it.
-    Then ten thousand steps in a fresh process: the last hundred over a hundred after as many keys that were cached
-    at once, and the growth of memory over the size of the cache. b=1, h=8, d=64, float32.
+    In one layer with all that a model does once for a token (positions, masks, tables), and in twelve as a model
+    has them: layers of one encoding share it, those with parameters of their own do it each.
+    Then steps after ten thousand in a fresh process, over steps after as many keys that were cached at once, and
+    the growth of memory over the size of the cache. b=1, h=8, d=64, float32.
     """
 
     encodings: Names = ()
@@ -98,47 +112,41 @@ class Decode(Script):
         repeats = self.repeats if self.quick else 5 * self.repeats
         room = TOGETHER * (repeats + 3)
         for layers in (1, 2 if self.quick else LAYERS):
-            section = f"one token, {layers} layer{'s' * (layers > 1)} by one plan"
+            section = f"one token, {layers} layer{'s' * (layers > 1)}"
             for label, subject in subjects.items():
                 sizes = held, room, layers
-                calls = {limit: _together(Plain(*sizes).step), label: _together(Decoding(subject, *sizes).step)}
+                calls = {limit: together(Plain(*sizes).step), label: together(Decoding(subject, *sizes).step)}
                 found = interleaved(calls, repeats if layers == 1 else self.repeats)
                 yield timed(section, label, limit, found[label], found[limit], bound=BOUND)
         for label in subjects if self.encodings else LONG:
-            yield from _long(label, steps)
+            yield from _long(label, steps, repeats)
 
 
-def _long(label: str, steps: int) -> Iterator[Row]:
-    section = f"{steps} steps"
+def _long(label: str, steps: int, repeats: int) -> Iterator[Row]:
+    section, limit = f"{steps} steps", "as many keys cached at once"
     try:
-        found = fresh(decoded, label=label, steps=steps)
+        first, late, at_once, bytes = fresh(decoded, label=label, steps=steps, repeats=repeats)
     except ChildFailed as error:
         yield Row(section, label, note=str(error))
         return
-    yield Row(section, f"{label}, first {HUNDRED}", value=found["first"])
-    last, again = found["last"], found["at once"]
-    what, limit = f"{label}, last {HUNDRED}", "as many keys cached at once"
-    yield Row(section, what, limit, last, "s", again, last / again, STEADY)
-    bytes, size = found["grown"], found["size"]
+    yield Row(section, f"{label}, the first {HUNDRED}", value=first)
+    yield timed(section, f"{label}, after {steps}", limit, late, at_once, bound=STEADY)
+    # Keys and values, and a coordinate for each token.
+    size = steps * (2 * HEADS * HEAD_DIM * 4 + 8)
     yield Row(f"{section}, memory", label, "the size of the cache", bytes, "B", size, bytes / size, WHOLE)
 
 
-def decoded(label: str, steps: int) -> dict[str, float]:
-    """For a fresh process: seconds of the first and last steps, of those after a cache filled at once; bytes grown."""
+def decoded(label: str, steps: int, repeats: int) -> tuple[float, Timing, Timing, int]:
+    """For a fresh process: seconds of the first steps; of those after `steps`, and after as many keys that were cached
+    at once, in turns; and the bytes that `steps` of them have taken."""
     torch.manual_seed(0)
-    subject, took = SUBJECTS[label], []
+    subject, took, room = SUBJECTS[label], [], TOGETHER * (repeats + 3)
     _seconds(Decoding(subject, HUNDRED, HUNDRED), HUNDRED)
-    decoding = Decoding(subject, 0, steps)
+    decoding = Decoding(subject, 0, steps + room)
     bytes = grown(lambda: took.extend(_seconds(decoding, steps)))
-    at_once = _seconds(Decoding(subject, steps - HUNDRED, HUNDRED), HUNDRED)
-    return {
-        "first": statistics.median(took[:HUNDRED]),
-        "last": statistics.median(took[-HUNDRED:]),
-        "at once": statistics.median(at_once),
-        "grown": bytes,
-        # Keys and values, and a coordinate for each token.
-        "size": steps * (2 * HEADS * HEAD_DIM * 4 + 8),
-    }
+    calls = {"at once": together(Decoding(subject, steps, room).step), "late": together(decoding.step)}
+    found = interleaved(calls, repeats)
+    return statistics.median(took[:HUNDRED]), found["late"], found["at once"], bytes
 
 
 def _seconds(decoding: Decoding, steps: int) -> list[float]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from benchmarks.measure import ChildFailed, fresh, interleaved
 from benchmarks.memory import growth
-from benchmarks.rows import Row
+from benchmarks.rows import Row, quartiles
 from benchmarks.script import Script, main
 from benchmarks.subjects import KINDS, Setting, chosen, plain
 from gnomon.commands.output import Names
@@ -43,10 +43,10 @@ class Growth(Script):
         found = interleaved({str(n): call for n, call in calls.items()}, self.repeats)
         for shorter, n in pairwise(calls):
             timing, other = found[str(n)], found[str(shorter)]
-            limit, ratio = other.seconds * (n / shorter) ** 2, timing.ratio / other.ratio * (shorter / n) ** 2
+            limit, per = other.seconds * (n / shorter) ** 2, (shorter / n) ** 2 / other.ratio
             yield Row(
-                "time", f"{label}, {shorter} to {n}", SQUARED, timing.seconds, "s", limit, ratio, bound,
-                spread=timing.spread, runs=timing.runs,
+                "time", f"{label}, {shorter} to {n}", SQUARED, timing.seconds, "s", limit, per * timing.ratio, bound,
+                **quartiles(timing, per),
             )  # fmt: skip
 
     def _memory(self, label: str, lengths: tuple[int, ...]) -> Iterator[Row]:

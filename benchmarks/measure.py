@@ -40,8 +40,9 @@ class Timing:
     seconds: float
     ratio: float
     """Median over the rounds of this call's time over the limit's."""
-    spread: float
-    """Distance between the quartiles of that ratio, relative to it."""
+    low: float
+    high: float
+    """Its quartiles: a quarter of the rounds lies below, a quarter above; those of one round are its ratio."""
     runs: int
 
 
@@ -83,9 +84,9 @@ def _synchronize() -> None:
 
 def _timing(times: list[float], limit: list[float]) -> Timing:
     ratios = [mine / other for mine, other in zip(times, limit, strict=False)]
-    middle = statistics.median(ratios)
-    low, _, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else (middle,) * 3
-    return Timing(statistics.median(times), middle, (high - low) / middle, len(ratios))
+    # Inclusive: of few rounds the other method goes beyond the least and the largest.
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
+    return Timing(statistics.median(times), middle, low, high, len(ratios))
 
 
 def grown(call: Call) -> int:

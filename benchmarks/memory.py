@@ -12,17 +12,14 @@ SMALL = 64
 """Tokens of the call that loads a process's code before its memory is measured."""
 
 
-def memory(
-    section: str, what: str, label: str, setting: Setting, kind: str, limit: str, bound: float | None, note: str = ""
-) -> Row:
+def memory(section: str, what: str, label: str, setting: Setting, kind: str, limit: str, bound: float | None) -> Row:
     """The row of one encoding over the limit of its kind."""
     row = dict(section=section, what=what, limit=limit, unit="B", bound=bound)
     try:
         found, base = fresh(growth, label=label, setting=setting, kind=kind), of_limit(setting, kind)
     except ChildFailed as error:
         return Row(**row, note=str(error))
-    ratio = found / max(base, 1)
-    return Row(**row, value=found, of_limit=base, ratio=ratio, note=note if ratio > (bound or ratio) else "")
+    return Row(**row, value=found, of_limit=base, ratio=found / max(base, 1))
 
 
 @functools.cache

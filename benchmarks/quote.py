@@ -1,4 +1,4 @@
-"""The table that the README quotes, from results.json: `python -m benchmarks.quote` writes it there again."""
+"""What is told of results.json: RESULTS.md, and the table in the README; `python -m benchmarks.quote` writes both."""
 
 import json
 import sys
@@ -6,18 +6,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.rows import Row, markdown, sections
+from gnomon.lab.files import replace_file
+
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 COLUMNS = (
     ("even", "kernel, bidirectional", "{} even"),
     ("causal", "kernel, causal", "{} even"),
-    ("anywhere", "kernel, bidirectional", "{} anywhere"),
-    ("causal", "kernel, causal", "{} anywhere"),
+    ("sorted", "kernel, bidirectional", "{} sorted"),
+    ("causal", "kernel, causal", "{} sorted"),
     ("memory", "kernel, bidirectional, memory", "{} even"),
-    ("decode", "one token, 12 layers by one plan", "{}"),
+    ("decode", "one token, 12 layers", "{}"),
 )
 """Head, section of results.json, and what its row is called."""
+STAR = "A star: the bound is missed, and not between the quartiles of the rounds."
+QUOTED = ("forward", "decode")
+"""The scripts that the README quotes."""
 
 
 def quoted(results: Mapping[str, Any]) -> str:
@@ -30,8 +36,8 @@ def quoted(results: Mapping[str, Any]) -> str:
         found = [rows.get((section, what.format(name))) for _, section, what in COLUMNS]
         lines.append(f"| {name} | " + " | ".join(_cell(row) for row in found) + " |")
     about = results["about"]
-    lines += ["", f"{about['processor']}, {about['threads']} threads, torch {about['torch']}, {about['date'][:10]}, "
-              f"commit {about['commit'][:12]}. A star: the bound is missed."]  # fmt: skip
+    machine = f"{about['processor']}, {about['threads']} threads, torch {about['torch']}"
+    lines += ["", f"{machine}, {about['date'][:10]}, commit {about['commit'][:12]}.", STAR]
     return "\n".join(lines)
 
 
@@ -48,10 +54,28 @@ def put(readme: str, table: str) -> str:
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
+def titled(results: Mapping[str, Any]) -> dict[str, list[Row]]:
+    """The rows of all scripts by section, each called by its script and itself."""
+    rows = {name: [Row.from_json(row) for row in of] for name, of in results["scripts"].items()}
+    return {f"{name}: {title}": part for name, of in rows.items() for title, part in sections(of).items()}
+
+
+def write(results: Mapping[str, Any], folder: Path = HERE, readme: Path | None = None) -> None:
+    """results.json and RESULTS.md in a folder; and the README's table, where all that it quotes was measured."""
+    text = json.dumps(results, indent=2, ensure_ascii=False) + "\n"
+    _replace(folder / "results.json", text)
+    _replace(folder / "RESULTS.md", markdown(results["about"], titled(results), results["quick"]))
+    if readme is not None and not results["quick"] and set(QUOTED) <= set(results["scripts"]):
+        _replace(readme, put(readme.read_text(encoding="utf-8"), quoted(results)))
+
+
+def _replace(path: Path, text: str) -> None:
+    replace_file(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+
 def main() -> int:
-    """Write the table into the README."""
-    results = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
-    README.write_text(put(README.read_text(encoding="utf-8"), quoted(results)), encoding="utf-8")
+    """Write anew what is told of results.json."""
+    write(json.loads((HERE / "results.json").read_text(encoding="utf-8")), HERE, README)
     return 0
 
 

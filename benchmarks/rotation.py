@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.measure import interleaved
-from benchmarks.rows import Row, peer, timed
+from benchmarks.rows import Row, peer, quartiles, timed
 from benchmarks.script import Script, main
 from gnomon import positions
 from gnomon.encodings.rope import Rope
@@ -52,7 +52,7 @@ def rotations(pairing: Pairing, n: int, dtype: torch.dtype, device: str, repeats
     clone, (copied, faster) = found["clone"], BOUNDS[dtype]
     yield Row(
         section, name, "cloning q and k", found[name].seconds, "s", clone.seconds, 1 / clone.ratio, copied,
-        spread=clone.spread, runs=clone.runs, note=STRETCH if dtype == torch.bfloat16 else "",
+        **quartiles(clone, inverse=True), note=STRETCH if dtype == torch.bfloat16 else "",
     )  # fmt: skip
     for what, timing in list(found.items())[2:]:
         package = others[what][0] if what in others else None

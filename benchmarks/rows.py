@@ -1,8 +1,7 @@
 """One measured number beside its limit and its bound, and how tables of them are printed."""
 
-import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
@@ -42,7 +41,9 @@ class Row:
     bound: float | None = None
     at_least: bool = False
     """Whether the bound is one from below."""
-    spread: float | None = None
+    low: float | None = None
+    high: float | None = None
+    """Quartiles of the ratio over the rounds; None: it was taken once."""
     runs: int = 1
     peer: str = ""
     """Package and version of another's code; empty: gnomon's."""
@@ -50,30 +51,51 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """`met`; by how much a bound is missed: 40% more than it, or 3x as much; nothing where there is none."""
+        """`met`; by how much a bound is missed: 40% more than it, or 3x as much; nothing where there is none.
+
+        `undecided` where the bound lies between the quartiles: another measurement may well say otherwise.
+        """
         if self.bound is None or self.ratio is None:
             return ""
         if self.bound == 0 or self.ratio == 0:
             return "met" if self.ratio <= self.bound else f"missed by {self.ratio:g}"
-        over = self.bound / self.ratio if self.at_least else self.ratio / self.bound
-        if over <= 1:
+        ends = [self._over(self.ratio if end is None else end) for end in (self.low, self.high)]
+        if max(ends) <= 1:
             return "met"
+        if min(ends) <= 1:
+            return "undecided"
+        over = self._over(self.ratio)
         return f"missed by {over - 1:.0%}" if over < 2 else f"missed by {over:.3g}x"
 
+    def _over(self, ratio: float) -> float:
+        """How many times a ratio is beyond the bound: at most one where it keeps it."""
+        return self.bound / ratio if self.at_least else ratio / self.bound
+
+    @property
+    def spread(self) -> float | None:
+        """The distance between the quartiles of the ratio, relative to it."""
+        return None if None in (self.low, self.high) or not self.ratio else (self.high - self.low) / self.ratio
+
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "verdict": self.verdict}
+        return {**asdict(self), "spread": self.spread, "verdict": self.verdict}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Row":
-        return cls(**{name: value for name, value in data.items() if name != "verdict"})
+        """The row of what was written; what follows of the rest is worked out again."""
+        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
 
 
 def timed(section: str, what: str, limit: str, timing: Timing, of_limit: Timing, **more: Any) -> Row:
     """The row of a timing."""
     return Row(
-        section, what, limit, timing.seconds, "s", of_limit.seconds, timing.ratio,
-        spread=timing.spread, runs=timing.runs, **more,
+        section, what, limit, timing.seconds, "s", of_limit.seconds, timing.ratio, **quartiles(timing), **more
     )  # fmt: skip
+
+
+def quartiles(timing: Timing, times: float = 1.0, *, inverse: bool = False) -> dict[str, Any]:
+    """Quartiles and rounds of a row whose ratio is so many times that of a timing, or of one over it."""
+    ends = sorted(times * (1 / end if inverse else end) for end in (timing.low, timing.high))
+    return dict(low=ends[0], high=ends[1], runs=timing.runs) if timing.runs > 1 else dict(runs=timing.runs)
 
 
 def peer(package: str) -> str:
@@ -97,10 +119,10 @@ def about() -> dict[str, Any]:
 def headline(about: dict[str, Any]) -> list[str]:
     """The same for people, a line each, none longer than 80 columns."""
     packages = about["packages"]
-    commit = about["commit"] or "no checkout"
+    commit, system = about["commit"] or "no checkout", about["platform"].partition("-")[0]
     return [
         f"{about['processor'][:40]}, {about['cores']} cores; torch.set_num_threads({about['threads']})",
-        f"{platform.system()}, Python {about['python']}, torch {about['torch']}, gnomon {about['gnomon']}",
+        f"{system}, Python {about['python']}, torch {about['torch']}, gnomon {about['gnomon']}",
         f"commit {commit[:12]}{'+changes' * commit.endswith('+changes')}, {about['date']}",
         ", ".join(f"{name} {packages[name]}" for name in PEERS),
     ]
@@ -141,8 +163,8 @@ def markdown(about: dict[str, Any], titled: Mapping[str, Sequence[Row]], quick: 
         "# Speed and memory, measured",
         "",
         "Written by `make bench`. A ratio is the median over the rounds of a call's time over that of its limit in the",
-        "same round; ± is the distance between its quartiles; memory is the growth of resident memory at its peak, of",
-        "one call in a fresh process.",
+        "same round; ± is the distance between its quartiles; a bound that lies between them is undecided. Memory is",
+        "the growth of resident memory at its peak, of one call in a fresh process.",
         "",
         *(["Small sizes (`--quick`): to see that it runs, no measurement.", ""] if quick else []),
         *(f"- {line}" for line in headline(about)),

@@ -21,14 +21,28 @@ REACH = 4
 
 
 @dataclass(frozen=True)
+class Floor:
+    """What no code can go below, where that is near a bound or above it."""
+
+    least: float
+    why: str
+
+    def note(self, per: float = 1.0) -> str:
+        """In words, of a ratio that is `per` times as large."""
+        return f"floor {self.least * per:.3g}x: {self.why}"
+
+
+@dataclass(frozen=True)
 class Bounds:
     """On time where every token is seen, on time under a causal mask, and on memory; over plain SDPA."""
 
     bidirectional: float
     causal: float
     memory: float
-    floor: str = ""
-    """What no code can go below, where that is near the bound or above it."""
+    slow: Floor | None = None
+    """The floor of time, in times of SDPA."""
+    large: Floor | None = None
+    """The floor of memory, in tensors as large as the queries, the output among them."""
 
     def time(self, causal: bool) -> float:
         return self.causal if causal else self.bidirectional
@@ -46,8 +60,8 @@ class Subject:
     name: str
     even: Bounds | None = None
     """At evenly spaced positions; None: no bound was set."""
-    anywhere: Bounds | None = None
-    """At arbitrary ones."""
+    sorted: Bounds | None = None
+    """At arbitrary ones, which were set whether they are in order or not."""
     options: Mapping[str, object] = field(default_factory=dict)
     reach: str | None = None
     """The option that says how far positions go."""
@@ -62,7 +76,8 @@ class Subject:
         """The encoding for `n` tokens anywhere below REACH n."""
         far = {} if self.reach is None else {self.reach: REACH * n}
         shape = Shape(heads * head_dim, heads, head_dim, causal=causal)
-        return encodings.create(self.name, shape, **self.options, **far)
+        # As it is used; a module is born in training, where some compute otherwise.
+        return encodings.create(self.name, shape, **self.options, **far).eval()
 
     def sized(self, n: int) -> int:
         """How many of `n` tokens are measured."""
@@ -74,20 +89,25 @@ class Subject:
 
 
 def _same(bounds: Bounds) -> dict[str, Bounds]:
-    return {"even": bounds, "anywhere": bounds}
+    return {"even": bounds, "sorted": bounds}
 
 
 def _tabled(name: str, **more: str) -> Subject:
     return Subject(name, TABLED, SCATTERED, **more)
 
 
-ROTATED = replace(PLAIN, floor="memory: rotated q and k beside the output, 3x")
-WIDENED = Bounds(1.6, 1.7, 1.6, floor="time: 1.5x operations, heads of twice the width")
+ADDED = replace(PLAIN, large=Floor(2, "inputs with what is added to them, and the output"))
+ROTATED = replace(PLAIN, large=Floor(3, "rotated q and k, and the output"))
+WIDENED = Bounds(
+    1.6, 1.7, 1.6,
+    Floor(1.5, "operations: q and k of twice the width; SDPA wants values as wide, 2x"),
+    Floor(5, "q and k of twice the width, and the output; SDPA wants values as wide, 8"),
+)  # fmt: skip
 
 KNOWN: dict[str, Subject] = {
     "none": Subject("none", **_same(PLAIN), places=False),
-    "learned": Subject("learned", **_same(PLAIN), reach="max_positions"),
-    "sinusoidal": Subject("sinusoidal", **_same(PLAIN)),
+    "learned": Subject("learned", **_same(ADDED), reach="max_positions"),
+    "sinusoidal": Subject("sinusoidal", **_same(ADDED)),
     "rope": Subject("rope", **_same(ROTATED)),
     "rope_mixed": Subject("rope_mixed", **_same(ROTATED)),
     "xpos": Subject("xpos", **_same(ROTATED), reach="longest"),
@@ -103,8 +123,8 @@ KNOWN: dict[str, Subject] = {
     "seqpe": Subject("seqpe", **_same(WIDENED), reads=True),
     "transformer_xl": Subject(
         "transformer_xl",
-        even=Bounds(2.1, 2.1, 1.6, floor="time: 1.5x operations, a product with W r of each diagonal"),
-        anywhere=Bounds(2.1, 2.1, 1.6, floor="time: 5x operations, a product as wide as r for each pair"),
+        even=Bounds(2.1, 2.1, 1.6, Floor(1.5, "operations: a product with W r of each diagonal")),
+        sorted=Bounds(2.1, 2.1, 1.6, Floor(5, "operations: a product as wide as r for each pair")),
     ),
     "chain": Subject("chain", reads=True),
     "cope": Subject("cope", places=False, most=1024),
@@ -142,20 +162,23 @@ def fused() -> list[str]:
 
 
 def places(encoding: Encoding, n: int, even: bool, device: str = "cpu") -> Callable[[], Positions]:
-    """How the positions of `n` tokens are made: 0, 1, 2, ..., or sorted random ones, real where such are taken.
+    """How the positions of `n` tokens are made: 0, 1, 2, ..., or sorted random ones.
 
     They are made anew for each call, so that nothing can be remembered of them.
     """
     if even:
         return lambda: positions.sequence(n, device=device)
-    domain, generator = encoding.domain, torch.Generator().manual_seed(1)
+    coords = scattered(encoding, n).sort().values.to(device)
+    return lambda: positions.timed(coords)
+
+
+def scattered(encoding: Encoding, n: int, seed: int = 1) -> Tensor:
+    """`n` different positions of its domain, in no order, real where such are taken."""
+    domain, generator = encoding.domain, torch.Generator().manual_seed(seed)
     low, high = max(0.0, domain.lowest), min(REACH * n - 1.0, domain.highest)
     if domain.whole:
-        coords = low + torch.randperm(int(high - low) + 1, generator=generator)[:n].to(torch.float64)
-    else:
-        coords = low + (high - low) * torch.rand(n, dtype=torch.float64, generator=generator)
-    coords = coords.sort().values.to(device)
-    return lambda: positions.timed(coords)
+        return low + torch.randperm(int(high - low) + 1, generator=generator)[:n].to(torch.float64)
+    return low + (high - low) * torch.rand(n, dtype=torch.float64, generator=generator)
 
 
 @dataclass(frozen=True)
@@ -214,7 +237,7 @@ def plain(setting: Setting) -> Callable[[], None]:
 
 def kernel(subject: Subject, setting: Setting) -> Callable[[], None]:
     """Attention with all work on positions: what is added to inputs, the plan, and the kernel."""
-    encoding = subject.build(setting.n, setting.causal).to(setting.device, setting.dtype)
+    encoding = subject.build(setting.n, setting.causal).to(setting.device, setting.dtype).train(setting.grad)
     pos, x = places(encoding, setting.n, setting.even, setting.device), setting.inputs()
     q, k, v = setting.heads()
 
@@ -240,7 +263,7 @@ def layer(subject: Subject, setting: Setting) -> Callable[[], None]:
     """The whole layer: projections, attention with all work on positions, projection."""
     encoding = subject.build(setting.n, setting.causal)
     module = Attention(WIDTH, HEADS, encoding, mask=setting.mask, backend=setting.backend)
-    module = module.to(setting.device, setting.dtype)
+    module = module.to(setting.device, setting.dtype).train(setting.grad)
     pos, x = places(encoding, setting.n, setting.even, setting.device), setting.inputs()
 
     def forward() -> Tensor:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import steps
 from benchmarks.measure import interleaved
-from benchmarks.rows import Row
+from benchmarks.rows import Row, quartiles
 from benchmarks.script import Script, main
 from gnomon.lab import engine
 from gnomon.lab.experiment import Measure, Text
@@ -35,8 +35,8 @@ class Workers(Script):
             calls = {f"{count}": _Sweeps(Path(folder), count, self.quick) for count in (1, 2)}
             found = interleaved(calls, min(self.repeats, ROUNDS), patience=float("inf"))
         one, two = (RUNS * 3600 / found[count].seconds for count in "12")
-        ratio, spread, rounds = 1 / found["2"].ratio, found["2"].spread, found["2"].runs
-        yield Row(**row, value=two, of_limit=one, ratio=ratio, at_least=True, spread=spread, runs=rounds)
+        ends = quartiles(found["2"], inverse=True)
+        yield Row(**row, value=two, of_limit=one, ratio=1 / found["2"].ratio, at_least=True, **ends)
 
 
 class _Sweeps:

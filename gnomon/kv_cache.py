@@ -10,6 +10,7 @@ from gnomon.checked import checked
 from gnomon.errors import OptionError, PositionError
 from gnomon.past import Extent, Past, check_goes_on
 from gnomon.positions import Positions, sequence
+from gnomon.ring import Held, joined, joined_and_kept, sample_of
 
 FIELDS: dict[str, Callable[[Positions], Tensor]] = {
     "coords": lambda pos: pos.coords,
@@ -25,7 +26,7 @@ class Cache(Past):
     """Room for `capacity` tokens in each layer, taken at the first call and written in place.
 
     Keys are kept as the encoding lowered them where it is CACHEABLE, as projected otherwise. For inference: no gradient
-    flows through what is stored.
+    flows through what is stored. What was begun under torch.inference_mode goes on outside of it.
     """
 
     def __init__(self, capacity: int):
@@ -33,6 +34,8 @@ class Cache(Past):
             raise OptionError("a cache needs room", given=f"capacity {capacity}", allowed="1 or more tokens")
         self.capacity = capacity
         self._begin = 0
+        self._start: float | None = None
+        """Where the first token is, as long as all that followed count up from there."""
         self._fields: dict[str, Tensor] = {}
         self._layers: dict[int, tuple[Tensor, Tensor]] = {}
 
@@ -53,9 +56,12 @@ class Cache(Past):
             held.check_joins(pos)
         new = pos.first() if held is None else pos.after(held)
         self.counted = self.counted and pos.counts_from(begin)
+        start = _whole_start(pos) if held is None else self._start
+        self._start = start if start is not None and pos.counts_from(start + begin) else None
         self._begin, self.length = begin, begin + pos.length
-        for name in FIELDS:
-            self._write(name, new)
+        with torch.inference_mode(False):
+            for name in FIELDS:
+                self._write(name, new)
         return Extent(new, new, new if held is None else self._held())
 
     def _held(self) -> Positions | None:
@@ -63,7 +69,7 @@ class Cache(Past):
         if not self.length:
             return None
         held = Positions(**{name: room[:, : self.length] for name, room in self._fields.items()})
-        return held.counting() if self.counted else held
+        return held if self._start is None else held.counting(self._start)
 
     def _write(self, name: str, new: Positions) -> None:
         """Write one field of the new tokens' positions in place, so that one compiled step serves every length."""
@@ -81,9 +87,10 @@ class Cache(Past):
     def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """Write the new tokens' keys `[b, g, n, d]` and values; all keys and values of the layer so far."""
         if layer in self._layers:
-            _check_same(k, v, self._layers[layer])
+            _check_same(k, v, *self._layers[layer])
         if layer not in self._layers:
-            k_room, v_room = (t.new_zeros(*t.shape[:2], self.capacity, t.shape[3]) for t in (k, v))
+            with torch.inference_mode(False):
+                k_room, v_room = (t.new_zeros(*t.shape[:2], self.capacity, t.shape[3]) for t in (k, v))
             self._layers[layer] = k_room, v_room
         for held, new in zip(self._layers[layer], (k, v), strict=True):
             held[:, :, self._begin : self.length] = new.detach()
@@ -92,22 +99,29 @@ class Cache(Past):
 
 
 class _Some(Past):
-    """Keys and values of some of the tokens that came before; `_keep` chooses among all after a call."""
+    """Keys and values of some of the tokens that came before: the first and the last, or those of `_order`."""
 
-    def __init__(self):
+    def __init__(self, first: int, last: int):
+        self._first, self._last = first, last
+        self._order: Tensor | None = None
+        """The columns of a call that are held after it, `[rows, first + last]`, where rows hold different ones."""
         self._positions: Positions | None = None
-        self._keep: Callable[[Tensor], Tensor] = lambda t: t
-        self._layers: dict[int, tuple[Tensor, Tensor]] = {}
+        self._layers: dict[int, tuple[Held, Held]] = {}
 
     def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """The keys and values held, then those of the call, of which some are held from now on."""
-        both, held = (k.detach(), v.detach()), self._layers.get(layer)
-        if held is not None:
-            _check_same(k, v, held)
-            both = tuple(torch.cat([old, new], dim=2) for old, new in zip(held, both, strict=True))
-        # A copy: a slice would hold on to all that it was cut from.
-        self._layers[layer] = tuple(self._keep(t).clone() for t in both)
-        return both
+        held = self._layers.get(layer, (None, None))
+        if layer in self._layers:
+            _check_same(k, v, *map(sample_of, held))
+        found = [self._join(old, new.detach()) for old, new in zip(held, (k, v), strict=True)]
+        self._layers[layer] = found[0][1], found[1][1]
+        return found[0][0], found[1][0]
+
+    def _join(self, held: Held | None, new: Tensor) -> tuple[Tensor, Held]:
+        if self._order is None:
+            return joined_and_kept(held, new, self._first, self._last)
+        every = joined(held, new)
+        return every, every.gather(2, self._order[:, None, :, None].expand(*every.shape[:2], -1, every.shape[3]))
 
 
 @checked
@@ -122,14 +136,13 @@ class WindowCache(_Some):
     def __init__(self, size: int):
         if size < 1:
             raise OptionError("a window of tokens needs room", given=f"size {size}", allowed="1 or more tokens")
-        super().__init__()
+        super().__init__(0, size)
         self.size, self.length = size, 0
 
     def extend(self, pos: Positions) -> Extent:
         """Take in the positions of new tokens, whose keys are computed now; all keys are those held, then theirs."""
         new = pos.first() if self._positions is None else pos.after(self._positions)
         keys = new if self._positions is None else self._positions.append(new)
-        self._keep = lambda t: t[:, :, -self.size :]
         self._positions = keys.tokens(max(0, keys.length - self.size), keys.length)
         self.counted = self.counted and pos.counts_from(self.length)
         self.length += pos.length
@@ -158,7 +171,7 @@ class SinkCache(_Some):
                 allowed="0 or more sinks, a size of 1 or more",
                 do="try SinkCache(4, 1020)",
             )
-        super().__init__()
+        super().__init__(sinks, size)
         self.sinks, self.size = sinks, size
 
     @property
@@ -175,16 +188,21 @@ class SinkCache(_Some):
         held = self._positions
         keys = _counted(pos.first() if held is None else held.append(pos))
         begin = keys.length - pos.length
+        self._order = None
         if keys.length <= self.sinks + self.size:
-            self._positions, self._keep = keys, lambda t: t
-        elif keys.segment is None:
+            self._positions = keys
+        elif _all_real(keys):
             self._positions = _counted(_ends(keys, self.sinks, self.size))
-            self._keep = lambda t: torch.cat([t[:, :, : self.sinks], t[:, :, -self.size :]], dim=2)
         else:
-            self._positions, order = _real_ends(keys, self.sinks, self.size)
-            self._keep = lambda t: t.gather(2, order[:, None, :, None].expand(*t.shape[:2], -1, t.shape[3]))
+            self._positions, self._order = _real_ends(keys, self.sinks, self.size)
         new = keys.tokens(begin, keys.length)
         return Extent(new, new, keys, renumbered=True)
+
+
+def _whole_start(pos: Positions) -> float | None:
+    """Where these tokens begin, if they are known to count up by one from a whole number."""
+    ends = pos.ends()
+    return None if ends is None or ends[0] != int(ends[0]) else ends[0]
 
 
 def _counted(pos: Positions) -> Positions:
@@ -199,6 +217,13 @@ def _ends(pos: Positions, first: int, last: int) -> Positions:
     """The first tokens and the last ones."""
     late = pos.tokens(pos.length - last, pos.length)
     return pos.tokens(0, first).append(late) if first else late
+
+
+def _all_real(pos: Positions) -> bool:
+    """Whether none is padding, as far as that is known or can be looked at."""
+    if pos.segment is None:
+        return True
+    return not (pos.segment.is_meta or torch.compiler.is_compiling()) and bool((pos.segment >= 0).all())
 
 
 def _real_ends(pos: Positions, first: int, last: int) -> tuple[Positions, Tensor]:
@@ -224,6 +249,6 @@ def _real_ends(pos: Positions, first: int, last: int) -> tuple[Positions, Tensor
     return _counted(chosen), order
 
 
-def _check_same(k: Tensor, v: Tensor, held: tuple[Tensor, Tensor]) -> None:
-    for new, old in zip((k, v), held, strict=True):
-        check_goes_on(new, old, 2)
+def _check_same(k: Tensor, v: Tensor, held_k: Tensor, held_v: Tensor) -> None:
+    check_goes_on(k, held_k, 2)
+    check_goes_on(v, held_v, 2)

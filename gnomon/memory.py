@@ -10,6 +10,7 @@ from gnomon.checked import checked
 from gnomon.errors import OptionError
 from gnomon.past import Extent, Past, check_goes_on
 from gnomon.positions import KINDS, Positions
+from gnomon.ring import Held, Ring, joined_and_kept, sample_of, tokens_of
 
 
 @checked
@@ -25,9 +26,15 @@ class Memory(Past):
             raise OptionError("a memory needs room", given=f"size {size}", allowed="1 or more tokens")
         self.size = size
         self.length = 0
-        self.inputs: dict[int, Tensor] = {}
-        """Of each layer, `[b, m, w]`."""
+        self._inputs: dict[int, Held] = {}
+        """Of each layer, `[b, 1, m, w]`."""
         self._positions: Positions | None = None
+
+    @property
+    def inputs(self) -> dict[int, Tensor]:
+        """What is remembered of each layer's inputs, `[b, m, w]`."""
+        held = {layer: tokens_of(inputs)[:, 0] for layer, inputs in self._inputs.items()}
+        return {layer: x.clone() if isinstance(self._inputs[layer], Ring) else x for layer, x in held.items()}
 
     def extend(self, pos: Positions) -> Extent:
         """Take in the positions of new tokens; keys are computed for those remembered, then for these."""
@@ -55,14 +62,15 @@ class Memory(Past):
             held = Positions(turn=first, **fields)
             # As before it was saved, also in what is known of the positions: that decides how they are computed with.
             self._positions = held.counting(first) if self.counted else held
-        layers = {name: inputs for name, inputs in tensors.items() if name.startswith("layer ")}
-        self.inputs = {int(name.removeprefix("layer ")): inputs.to(device) for name, inputs in layers.items()}
+        layers = {name: x for name, x in tensors.items() if name.startswith("layer ")}
+        self._inputs = {int(name.removeprefix("layer ")): x.to(device)[:, None] for name, x in layers.items()}
 
     def recall(self, layer: int, x: Float[Tensor, "b n w"]) -> Float[Tensor, "b m w"]:
         """The inputs of the layer that are remembered, then `x`, which is remembered from now on."""
-        held = self.inputs.get(layer)
+        held, new = self._inputs.get(layer), x[:, None]
         if held is not None:
-            check_goes_on(x, held, 1, dtype=False)
-        both = x if held is None else torch.cat([held.to(x.dtype), x], dim=1)
-        self.inputs[layer] = both[:, -self.size :].detach()
-        return both
+            check_goes_on(x, sample_of(held)[:, 0], 1, dtype=False)
+            if sample_of(held).dtype != x.dtype:
+                held = tokens_of(held).to(x.dtype)
+        both, self._inputs[layer] = joined_and_kept(held, new, 0, self.size)
+        return both[:, 0]

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.measure import ChildFailed, Timing, fresh, grown, interleaved
-from benchmarks.rows import Row, about, markdown, notes, printed, quantity, sections, timed
+from benchmarks.rows import Row, about, markdown, notes, printed, quantity, quartiles, sections, timed
 from gnomon.commands.output import Screen
 
 MEBI = 2**20
@@ -30,7 +30,7 @@ def test_rounds_alternate_after_a_warm_up():
     order: list[str] = []
     found = interleaved({"limit": Call("a", order, 1.0), "other": Call("b", order, 3.0)}, 2, patience=100)
     assert order == ["a", "b", "a", "b", "b", "a"]
-    assert found["other"] == Timing(3.0, 3.0, 0.0, 2) and found["limit"].ratio == 1
+    assert found["other"] == Timing(3.0, 3.0, 3.0, 3.0, 2) and found["limit"].ratio == 1
 
 
 def test_a_ratio_is_taken_round_by_round():
@@ -38,6 +38,17 @@ def test_a_ratio_is_taken_round_by_round():
     slower = [1.0, 1.0, 2.0, 5.0]
     limit, other = Call("a", [], *slower), Call("b", [], *(2 * t for t in slower))
     assert interleaved({"limit": limit, "other": other}, 3, patience=100)["other"].ratio == 2
+
+
+@pytest.mark.parametrize(
+    ("ratios", "ends"),
+    [([2.0], (2, 2)), ([1.0, 3.0], (1.5, 2.5)), ([4.0, 1.0, 2.0], (1.5, 3)), ([*range(1, 6)], (2, 4))],
+)
+def test_quartiles_lie_inside_what_was_measured(ratios: list[float], ends: tuple[float, float]):
+    """Of two and three rounds too, where other kinds of quartiles are the ends, or beyond them."""
+    calls = {"limit": Call("a", [], 1.0), "other": Call("b", [], ratios[-1], *map(float, ratios))}
+    found = interleaved(calls, len(ratios), patience=1000)["other"]
+    assert (found.low, found.high) == ends and found.runs == len(ratios)
 
 
 def test_a_slow_call_has_fewer_rounds_and_says_so():
@@ -115,9 +126,36 @@ def test_verdicts(ratio: float | None, bound: float | None, at_least: bool, said
     assert Row("s", "w", ratio=ratio, bound=bound, at_least=at_least).verdict == said
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "at_least", "said"),
+    [
+        (1.0, 1.4, False, "met"),
+        (1.4, 1.6, False, "undecided"),
+        (1.6, 2.0, False, "missed by 20%"),
+        (1.5, 2.1, False, "undecided"),
+        (1.4, 1.6, True, "undecided"),
+        (1.6, 2.0, True, "met"),
+        (1.0, 1.4, True, "missed by 25%"),
+    ],
+)
+def test_a_bound_between_the_quartiles_is_undecided(low: float, high: float, at_least: bool, said: str):
+    """Whichever side of it the median lies on."""
+    row = Row("s", "w", ratio=(low + high) / 2, bound=1.5, at_least=at_least, low=low, high=high, runs=7)
+    assert row.verdict == said and row.spread == pytest.approx((high - low) / row.ratio)
+
+
+def test_quartiles_of_a_ratio_that_follows_from_another():
+    timing = Timing(1.0, 2.0, 1.0, 4.0, 5)
+    assert quartiles(timing, 3.0) == dict(low=3.0, high=12.0, runs=5)
+    assert quartiles(timing, inverse=True) == dict(low=0.25, high=1.0, runs=5)
+    assert quartiles(Timing(1.0, 2.0, 2.0, 2.0, 1)) == dict(runs=1)
+
+
 def test_a_row_survives_json():
-    row = timed("s", "w", "l", Timing(2.0, 2.0, 0.1, 7), Timing(1.0, 1.0, 0.0, 7), bound=1.5, peer="transformers 1")
-    assert Row.from_json(row.to_json()) == row and row.to_json()["verdict"] == "missed by 33%"
+    of_limit = Timing(1.0, 1.0, 1.0, 1.0, 7)
+    row = timed("s", "w", "l", Timing(2.0, 2.0, 1.9, 2.1, 7), of_limit, bound=1.5, peer="transformers 1")
+    told = row.to_json()
+    assert Row.from_json(told) == row and told["verdict"] == "missed by 33%" and told["spread"] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(
@@ -135,10 +173,11 @@ def test_quantities(value: float, unit: str, said: str):
 
 
 ROWS = [
-    timed("one", "rotate_queries_or_keys", "rope", Timing(0.123, 12.34, 0.55, 3), Timing(0.0123, 1, 0, 3), bound=1.15,
-          peer="rotary-embedding-torch 0.9.1", note="a note"),
-    Row("two", "deberta anywhere", "SDPA", 123.4 * MEBI, "B", 8.4 * MEBI, 14.7, 1.6),
-    timed("one", "deberta anywhere", "rope", Timing(0.1234, 1.2, 0.055, 7), Timing(0.123, 1, 0, 7), note="a note"),
+    timed("one", "rotate_queries_or_keys", "rope", Timing(0.123, 12.34, 10.0, 16.8, 3), Timing(0.0123, 1, 1, 1, 3),
+          bound=1.15, peer="rotary-embedding-torch 0.9.1", note="a note"),
+    Row("two", "transformer_xl sorted", "SDPA", 123.4 * MEBI, "B", 8.4 * MEBI, 14.7, 1.6),
+    timed("one", "transformer_xl sorted", "rope", Timing(0.1234, 1.2, 1.1, 1.3, 7), Timing(0.123, 1, 1, 1, 7),
+          bound=1.2, note="a note"),
 ]  # fmt: skip
 
 
@@ -147,13 +186,13 @@ def test_tables_fit_80_columns(capsys: pytest.CaptureFixture):
         Screen().print(printed(rows))
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
-    for said in ("missed by", "12.34x", "55%/3", "≤ 1.15x", "rotary-embedding-torch", "14.70x"):
+    for said in ("missed by", "undecided", "12.34x", "55%/3", "≤ 1.15x", "rotary-embedding-torch", "14.70x"):
         assert said in out
 
 
 def test_sections_keep_their_rows_together():
     assert [(title, len(rows)) for title, rows in sections(ROWS).items()] == [("one", 2), ("two", 1)]
-    assert notes(ROWS) == ["rotate_queries_or_keys, deberta anywhere: a note"]
+    assert notes(ROWS) == ["rotate_queries_or_keys, transformer_xl sorted: a note"]
 
 
 def test_the_page_says_where_each_row_is_from():

@@ -10,10 +10,12 @@ import pytest
 import torch
 
 import benchmarks.__main__ as everything
-from benchmarks import compile, decode, forward, gpu, growth, rotation, training, training_step, workers
+from benchmarks import compile, decode, forward, gpu, growth, rotation, training, training_step, ways, workers
+from benchmarks.rows import Row
 from benchmarks.script import Options, main
-from benchmarks.subjects import SUBJECTS, Subject, places, subjects
+from benchmarks.subjects import KINDS, SUBJECTS, Setting, Subject, places, subjects
 from gnomon.encodings import ENCODINGS
+from gnomon.transformer import Transformer
 
 Rows = list[dict[str, Any]]
 Run = Callable[..., Rows]
@@ -63,22 +65,34 @@ def test_forward(run: Run):
     rows = run(forward.Forward, "t5", "--n", "32")
     assert measured(rows)
     for mask in ("bidirectional", "causal"):
-        assert whats(rows, f"kernel, {mask}") == whats(rows, f"kernel, {mask}, memory") == ["t5 even", "t5 anywhere"]
+        assert whats(rows, f"kernel, {mask}") == whats(rows, f"kernel, {mask}, memory") == ["t5 even", "t5 sorted"]
         assert whats(rows, f"layer, {mask}") == ["t5 even", "T5Attention, eager", "T5Attention, sdpa"]
         assert whats(rows, f"layer, {mask}, memory") == ["t5 even"]
     assert {row["peer"].split()[0] for row in rows if row["what"].startswith("T5Att")} == {"transformers"}
     bounds = {row["what"]: row["bound"] for row in rows if row["section"] == "kernel, causal"}
-    assert bounds == {"t5 even": 1.15, "t5 anywhere": 1.4}
+    assert bounds == {"t5 even": 1.15, "t5 sorted": 1.4}
 
 
 def test_what_biases_cost_that_are_there(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(forward, "SUBJECTS", {})
     monkeypatch.setattr(forward, "chosen", lambda names: {})
     rows = run(forward.Forward, "--n", "24")
-    assert measured(rows) and {row["section"] for row in rows} == {
-        "given biases, bidirectional",
-        "given biases, causal",
-    }
+    assert measured(rows) and all(row["bound"] is None for row in rows)
+    for mask in ("bidirectional", "causal"):
+        [all_at_once, some, of_a_table] = whats(rows, f"kernel, {mask}")
+        assert "all at once" in all_at_once and "256" in some and "a table given" in of_a_table
+
+
+def test_what_misses_a_bound_says_how_far_it_can_go(run: Run, monkeypatch: pytest.MonkeyPatch):
+    """Operations as they are; of memory what has to be there, over what the limit takes."""
+    hard = replace(SUBJECTS["seqpe"].even, bidirectional=1e-6, causal=1e-6, memory=1e-6)
+    monkeypatch.setitem(SUBJECTS, "seqpe", replace(SUBJECTS["seqpe"], even=hard, sorted=None))
+    monkeypatch.setattr(forward, "memory", lambda *given: Row(*given[:2], given[5], 3e6, "B", 1e6, 3.0, given[6]))
+    rows = {(row["section"], row["what"]): row for row in run(forward.Forward, "seqpe", "--n", "24", "--no-peers")}
+    assert rows["kernel, causal", "seqpe even"]["note"].startswith("floor 1.5x: operations")
+    least = 5 * 8 * 24 * 64 * 4 / 1e6
+    assert rows["kernel, causal, memory", "seqpe even"]["note"].startswith(f"floor {least:.3g}x: q and k of twice")
+    assert not rows["kernel, causal", "seqpe sorted"]["note"]
 
 
 @pytest.mark.parametrize("label", SUBJECTS)
@@ -86,7 +100,7 @@ def test_forward_of_every_encoding(run: Run, label: str):
     rows = run(forward.Forward, label, "--n", "24", "--no-memory", "--no-peers")
     assert measured(rows)
     subject = SUBJECTS[label]
-    spots = ["even"] + ["anywhere"] * subject.places
+    spots = ["even"] + ["sorted"] * subject.places
     read = [f"{label} {spot}, plan made before" for spot in spots if subject.reads]
     for causal in subject.masks():
         found = whats(rows, f"kernel, {'causal' if causal else 'bidirectional'}")
@@ -159,10 +173,71 @@ def test_rotation(run: Run):
 def test_decode(run: Run):
     rows = run(decode.Decode, "rope")
     for layers in ("1 layer", "2 layers"):
-        assert whats(rows, f"one token, {layers} by one plan") == ["rope"]
-    assert whats(rows, "400 steps") == ["rope, first 100", "rope, last 100"]
+        assert whats(rows, f"one token, {layers}") == ["rope"]
+    assert whats(rows, "400 steps") == ["rope, the first 100", "rope, after 400"]
     assert whats(rows, "400 steps, memory") == ["rope"]
     assert rows[0]["bound"] == 1.2
+
+
+def test_late_steps_are_taken_in_turns_with_those_of_a_cache_filled_at_once():
+    """After as many tokens each, as often as is asked, so that there is a spread."""
+    first, late, at_once, grown = decode.decoded("none", steps=120, repeats=3)
+    assert first > 0 and late.runs == at_once.runs == 3 and late.low <= late.ratio <= late.high and grown > 0
+
+
+@pytest.mark.parametrize(("label", "plans"), [("rope", 1), ("t5", 1), ("fire", 3), ("shaw", 3), ("transformer_xl", 3)])
+def test_layers_decode_by_as_many_plans_as_those_of_a_model(label: str, plans: int, monkeypatch: pytest.MonkeyPatch):
+    made = []
+    real = decode.plan
+    monkeypatch.setattr(decode, "plan", lambda *given, **more: made.append(given[0]) or real(*given, **more))
+    decoding = decode.Decoding(SUBJECTS[label], 3, 5, layers=3)
+    made.clear()
+    decoding.step()
+    encoding = SUBJECTS[label].build(8, causal=True)
+    assert len(made) == plans == len(Transformer(8, 512, 3, 8, encoding)._makers)
+    assert decoding.cache.length == 4 and len(decoding.cache._layers) == 3
+
+
+def test_ways(run: Run, monkeypatch: pytest.MonkeyPatch):
+    """Every way once, of one encoding each; a bound and a reason in each row."""
+    some = [replace(way, labels=way.labels[:1]) for way in ways.WAYS]
+    monkeypatch.setattr(ways, "WAYS", some)
+    rows = run(ways.Ways)
+    assert measured(rows) and len(rows) == len({row["section"] for row in rows}) == len(ways.WAYS) >= 12
+    assert all(row["bound"] and row["note"] for row in rows)
+
+
+@pytest.mark.parametrize("way", [way for way in ways.WAYS if isinstance(way, ways.Whole)], ids=lambda way: way.name)
+def test_a_way_and_its_limit_do_the_same(way: ways.Whole):
+    """Without positions the two give the same numbers, wherever a token is seen at all."""
+    if way.axes != 1:
+        way = replace(way, axes=1)
+    limit, ours = way.calls(SUBJECTS["none"], 256, 1)
+    expected, found = limit(), ours()
+    seen = ~expected.isnan()
+    assert seen.any() and found.shape == expected.shape
+    assert (found - expected)[seen].abs().max() < (2e-2 if way.dtype == torch.bfloat16 else 1e-5)
+    assert found.requires_grad is False and (found[~seen] == 0).all()
+
+
+def test_ways_by_name_and_what_one_refuses(run: Run):
+    rows = run(ways.Ways, "sinusoidal", "alibi", "--only", "grid", "a token, SinkCache")
+    assert [(row["section"], row["what"]) for row in rows] == [
+        (section, what) for section in ("grid", "a token, SinkCache") for what in ("sinusoidal", "alibi")
+    ]
+    assert [bool(row["value"]) for row in rows] == [True, False, False, True]
+    assert all(row["note"].startswith("refused: ") for row in rows if row["value"] is None)
+
+
+@pytest.mark.parametrize("kind", ["kernel", "layer"])
+def test_encodings_are_in_training_where_gradients_are_asked_for(kind: str, monkeypatch: pytest.MonkeyPatch):
+    """And nowhere else: a module is born in training, where some compute otherwise."""
+    made = []
+    build = Subject.build
+    monkeypatch.setattr(Subject, "build", lambda self, *given: made.append(build(self, *given)) or made[-1])
+    for grad in (False, True):
+        KINDS[kind](SUBJECTS["seqpe"], Setting(8, True, grad=grad))
+        assert all(module.training == grad for module in made[-1].modules())
 
 
 def test_compile(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -222,7 +297,12 @@ def test_a_script_that_fails_is_named(capfd: pytest.CaptureFixture, tmp_path, mo
 
 @pytest.mark.parametrize(
     ("script", "arguments"),
-    [(forward.Forward, ["rop"]), (forward.Forward, ["--repeats", "0"]), (everything.All, ["forwar"])],
+    [
+        (forward.Forward, ["rop"]),
+        (forward.Forward, ["--repeats", "0"]),
+        (everything.All, ["forwar"]),
+        (ways.Ways, ["--only", "shufled"]),
+    ],
 )
 def test_mistakes_end_with_2(capsys: pytest.CaptureFixture, script: type[Options], arguments: list[str]):
     assert main(script, arguments) == 2

@@ -53,6 +53,16 @@ def test_rows_go_on_from_a_start_of_their_own(variant, backend):
 
 
 @EVERY
+def test_rows_that_are_said_to_count_alike_go_on_by_themselves(variant):
+    """A batch of equal sequences is known to count, as one sequence for all rows is."""
+    name, options = variant
+    net, token, cache = model(make(name, **options)), tokens(2, TOKENS), Cache(TOKENS)
+    net(token[:, :5], positions.batch(positions.sequence(5), positions.sequence(5)), cache=cache)
+    parts = [net(token[:, i : i + 1], cache=cache) for i in range(5, TOKENS)]
+    assert gap(torch.cat(parts, dim=1), net(token)[:, 5:]) < 1e-12
+
+
+@EVERY
 def test_a_left_padded_batch_in_chunks(variant):
     name, options = variant
     net, token = model(make(name, **options)), tokens(4, TOKENS)

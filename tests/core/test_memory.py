@@ -21,6 +21,17 @@ def test_segments_with_a_memory_that_holds_all_are_one_long_sequence(variant):
     assert gap(torch.cat(parts, dim=1), net(token, pos)) < 1e-12
 
 
+@pytest.mark.parametrize("name", ["none", "rope", "t5", "transformer_xl"])
+def test_segments_without_gradients(name):
+    """Tokens that come a few at a time are remembered in place; the same is remembered."""
+    net, token, kept, plain = model(make(name)), tokens(2, 3 * N), Memory(SIZE), Memory(SIZE)
+    for a, b in ((0, 1), (1, 2), (2, 5), (5, 5), *((i, i + 1) for i in range(5, 30)), (30, 3 * N)):
+        with torch.no_grad():
+            found = net(token[:, a:b], cache=kept)
+        assert gap(found, net(token[:, a:b], cache=plain)) < 1e-12
+        assert all(gap(kept.inputs[layer], plain.inputs[layer]) < 1e-12 for layer in plain.inputs)
+
+
 def test_a_short_memory_is_a_window_in_a_model_of_one_layer():
     """A segment of 4 after a memory of 5: its last token reaches 3 + 5 tokens back, its first one 5."""
     net, token = model(make("rope"), depth=1), tokens(2, N)
@@ -45,11 +56,14 @@ def test_no_gradient_flows_into_the_memory_but_the_projections_that_read_it_lear
 
 
 def test_memory_does_not_grow():
+    """Nor does it hold on to a long segment of which it remembers the end."""
     net, memory = model(make("t5")), Memory(SIZE)
     for _ in range(4):
         net(tokens(1, 3), cache=memory)
         assert all(held.shape[1] <= SIZE for held in memory.inputs.values())
     assert memory.length == 12
+    net(tokens(1, 50), cache=memory)
+    assert all(held.untyped_storage().nbytes() == held.numel() * 8 for held in memory.inputs.values())
 
 
 def test_other_rows_are_refused():

@@ -9,12 +9,20 @@ from gnomon.errors import OptionError, PositionError
 from gnomon.kv_cache import SinkCache, WindowCache
 from gnomon.masks import Mask
 from gnomon.positions import Positions, grid, padded, sequence
+from gnomon.ring import SPARE, tokens_of
 from tests.core.common import HEADS, WIDTH, every_variant, gap, key_heads, label, make, model, normal, tokens, weigh
 
 TOKENS = 13
 ONE_AXIS = [v for v in every_variant() if v[1].get("axes", 1) == 1 and make(v[0], **v[1]).domain.axes in (None, 1)]
 IN_ATTENTION = [v for v in ONE_AXIS if "embeddings" not in make(v[0], **v[1]).sites]
 AT_THE_INPUT = [v for v in ONE_AXIS if v not in IN_ATTENTION]
+
+
+@pytest.fixture(autouse=True)
+def no_gradient():
+    """As in decoding, where tokens are held in rings; `test_ring` holds those to what is held with gradients."""
+    with torch.no_grad():
+        yield
 
 
 def module(variant, mask: Mask = Mask(), causal: bool = True) -> Attention:
@@ -24,7 +32,7 @@ def module(variant, mask: Mask = Mask(), causal: bool = True) -> Attention:
 
 
 def held(cache) -> int:
-    return cache._layers[0][0].shape[2]
+    return tokens_of(cache._layers[0][0]).shape[2]
 
 
 # Sinks.
@@ -58,14 +66,18 @@ def test_calls_of_several_tokens(variant, split):
 
 
 def test_fingerprints():
-    """Keys stay as projected, in order, each once: the first, then the last; and nothing else is held on to."""
+    """Keys stay as projected, in order, each once: the first, then the last; and little else is held on to."""
     attention, cache = module(("rope", {})), SinkCache(2, 3)
     x = normal(1, TOKENS, WIDTH)
     raw = attention.k(x).unflatten(-1, (3, 8)).transpose(1, 2)
     for start in range(0, TOKENS, 3):
         attention(x[:, start : start + 3], cache=cache)
-    keys = cache._layers[0][0]
+    keys = tokens_of(cache._layers[0][0])
     assert gap(keys, raw[:, :, [0, 1, 10, 11, 12]]) < 1e-14
+    assert keys.untyped_storage().nbytes() <= 2 * (2 + 3 + SPARE) * keys[:, :, :1].numel() * 8
+    with torch.enable_grad():
+        attention(x[:, :3], cache=cache)
+    keys = tokens_of(cache._layers[0][0])
     assert keys.untyped_storage().nbytes() == keys.numel() * 8
 
 
@@ -96,7 +108,7 @@ def test_rows_of_unequal_length_keep_their_own_first_tokens(variant):
             part = x[row : row + 1, max(a, start) : b]
             expected = attention(part, cache=alone[row])
             assert gap(found[row : row + 1, max(a, start) - a :], expected) < 1e-12
-    assert together.length == 6
+    assert together.length == 6 and together._order is None, "once no row is filled up, none is copied"
 
 
 def test_right_padding_is_not_kept():
@@ -137,7 +149,7 @@ def test_a_model_streams_without_growing(name, backend):
     for i in range(40):
         out = net(token[:, i : i + 1], cache=cache)
         assert gap(out, model(make(name), backend="reference")(token[:, i : i + 1], cache=plain)) < 1e-12
-        assert cache.length <= 6 and all(k.shape[2] <= 6 for k, _ in cache._layers.values())
+        assert cache.length <= 6 and all(tokens_of(k).shape[2] <= 6 for k, _ in cache._layers.values())
 
 
 def test_the_first_layer_of_a_model_sees_fresh_positions():
@@ -190,8 +202,9 @@ def test_a_left_padded_batch_under_a_window():
 def test_no_gradient_flows_into_the_past(cache):
     attention, cache = module(("alibi", {})), cache()
     past, new = normal(1, 3, WIDTH).requires_grad_(), normal(1, 2, WIDTH, seed=1).requires_grad_()
-    attention(past, cache=cache)
-    attention(new, cache=cache).square().sum().backward()
+    with torch.enable_grad():
+        attention(past, cache=cache)
+        attention(new, cache=cache).square().sum().backward()
     assert past.grad is None and new.grad.abs().max() > 0
 
 
