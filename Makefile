@@ -1,4 +1,4 @@
-# make compare | test | laws | report | bench | drill | docs | setup | clean | help. Options go in ARGS: make compare ARGS="standard --steps 5000"
+# make compare | test | laws | report | bench | drill | fuzz | docs | setup | clean | help. Options go in ARGS: make compare ARGS="standard --steps 5000"
 SHELL := /bin/sh
 PYTHON ?= python3
 PIP_FLAGS ?=
@@ -11,7 +11,7 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup compare test laws report bench drill docs clean
+.PHONY: help setup compare test laws report bench drill fuzz docs clean
 
 help:
 	@echo "make setup    prepare .venv from constraints.txt; gives .venv/bin/gnomon (once, a few minutes)"
@@ -21,6 +21,7 @@ help:
 	@echo "make report   the report again, from the stored runs"
 	@echo "make bench    measure speed and memory, beside limits and other packages (half an hour)"
 	@echo "make drill    kill a sweep two hundred times at random moments, and count what is lost (ten minutes)"
+	@echo "make fuzz     give every command bad input that is made up, and say what it does not bear (an hour)"
 	@echo "make docs     write the pages of the encodings and the tree of files again, from the code"
 	@echo "make clean    remove .venv and caches; stored runs stay"
 	@echo
@@ -59,6 +60,10 @@ bench: $(STAMP)
 # ARGS="--kills 20 --seed 3"; the last line says what was lost, and the exit code is 1 if anything was.
 drill: $(STAMP)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.drill $(ARGS)
+
+# ARGS="--minutes 5 --seed 3 --only records"; the exit code is 1 if anything was found.
+fuzz: $(STAMP)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz $(ARGS)
 
 # Figures are drawn where there are none; ARGS=runs draws all of them again, from the trained encodings of that store.
 docs: $(STAMP)

@@ -8,6 +8,7 @@ import contextlib
 import inspect
 import os
 import re
+import shutil
 import sys
 import textwrap
 import traceback
@@ -24,6 +25,8 @@ from gnomon.errors import OptionError, UserError, unknown
 from gnomon.user_code import told_of_all
 
 ZERO_WIDTH_SPACE = "\u200b"
+
+NARROWEST = 20
 
 ABOUT = """Position encodings for Transformers: which holds past its training length?
 
@@ -45,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; nothing is raised for a user's mistake."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - closed by whoever started us
+    _mind_columns()
     try:
         if sys.stdout is None:
             raise UserError("stdout is closed", do="leave it open; `> FILE` keeps what is said, `> /dev/null` drops it")
@@ -84,10 +88,34 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
         ) or [line]
 
 
+def _mind_columns() -> None:
+    """COLUMNS that is no width is as if it were not set: rich reads it as well."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns and not re.fullmatch(r"0*[1-9][0-9]{0,4}", columns, re.ASCII):
+        del os.environ["COLUMNS"]
+
+
+@contextlib.contextmanager
+def _wide_enough() -> Iterator[None]:
+    """At least NARROWEST columns for help, and for what is wrong with options: tyro finds no end in fewer than six."""
+    before, columns = os.environ.get("COLUMNS"), shutil.get_terminal_size().columns
+    if columns >= NARROWEST:
+        yield
+        return
+    os.environ["COLUMNS"] = str(NARROWEST)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before
+
+
 def _width() -> int:
     """Columns of stderr; 80 where it is no terminal."""
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns):
+    if columns:
         return int(columns)
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
@@ -109,7 +137,7 @@ def _run(arguments: list[str]) -> int:
         say(f"gnomon {__version__}")
         return 0
     try:
-        with contextlib.redirect_stdout(stdout()):
+        with contextlib.redirect_stdout(stdout()), _wide_enough():
             command = _read(arguments)
     except SystemExit as end:  # tyro has printed help, or what is wrong with the options
         return int(end.code or 0)

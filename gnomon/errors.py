@@ -3,6 +3,21 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+SHOWN = 200
+"""Letters of a value that a message shows."""
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: its repr, not all of it where that is long.
+
+    What Python cannot write, a number of thousands of digits or lists in lists without end, is named by its kind.
+    """
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} that is too large to be shown"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
 
 class UserError(ValueError):
     """Something the caller can put right. The command line prints it and exits with code 2."""
@@ -11,7 +26,7 @@ class UserError(ValueError):
         self.asked, self.given, self.allowed, self.do = asked, given, allowed, do
         lines = [asked]
         if given is not None:
-            lines.append(f"  given:   {given}")
+            lines.append(f"  given:   {given if isinstance(given, str) else _plainly(given)}")
         if allowed is not None:
             lines.append(f"  allowed: {allowed}")
         if do is not None:
@@ -20,6 +35,13 @@ class UserError(ValueError):
 
     def __reduce__(self):
         return _rebuild, (type(self), self.asked, self.given, self.allowed, self.do)
+
+
+def _plainly(value: object) -> str:
+    try:
+        return str(value)
+    except (ValueError, RecursionError):
+        return shown(value)
 
 
 def _rebuild(kind, asked, given, allowed, do):

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from gnomon.errors import OptionError
+from gnomon.errors import OptionError, shown
 
 HOW = {
     "Encoding": "make one: gnomon.encodings.create('rope', Shape(width=64, heads=4, head_dim=16))",
@@ -37,10 +37,10 @@ def typed(value: Any, hint: Any, where: str) -> Any:
     kind = next(kind for kind in kinds if kind is not NoneType)
     if get_origin(kind) is Literal:
         allowed = ", ".join(map(str, get_args(kind)))
-        raise OptionError(f"{where} is one of a few names", given=_shown(value), allowed=allowed)
+        raise OptionError(f"{where} is one of a few names", given=shown(value), allowed=allowed)
     how = next((HOW[name] for kind in kinds if (name := getattr(kind, "__name__", "")) in HOW), None)
     allowed = " or ".join(_described(kind) for kind in kinds if kind is not NoneType)
-    raise OptionError(f"{where} has a value of the wrong kind", given=_shown(value), allowed=allowed, do=how)
+    raise OptionError(f"{where} has a value of the wrong kind", given=shown(value), allowed=allowed, do=how)
 
 
 def _fitted(value: Any, kind: Any, where: str) -> tuple[bool, Any]:
@@ -83,14 +83,9 @@ def _items(value: Any, kind: Any, where: str) -> Any:
     kinds = [inner for inner in get_args(kind) if inner is not Ellipsis]
     if len(kinds) > 1 and len(kinds) != len(value):
         described = f"{len(kinds)} values"
-        raise OptionError(f"{where} has another number of values", given=_shown(value), allowed=described)
+        raise OptionError(f"{where} has another number of values", given=shown(value), allowed=described)
     each = kinds * len(value) if len(kinds) == 1 else kinds
     return tuple(typed(item, inner, where) for item, inner in zip(value, each, strict=True))
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def _described(kind: Any) -> str:

@@ -128,7 +128,7 @@ def _parsed(path: Path) -> ast.Module:
     """The file as it is now; nothing where it has been spoilt since it ran."""
     try:
         return ast.parse(path.read_bytes())
-    except (OSError, SyntaxError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 
 

@@ -8,7 +8,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
-from gnomon.errors import OptionError
+from gnomon.errors import OptionError, UserError
 
 FOREIGN = sys.stdlib_module_names | {"gnomon"}
 """Never in a user's folder, whatever lies there."""
@@ -82,7 +82,7 @@ def files() -> set[str]:
 def _imported(name: str, file: Path) -> Iterator[str]:
     """The dotted names that a module imports anywhere in it, each after the packages that it lies in."""
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(file.read_bytes(), str(file))):
+    for node in ast.walk(_parsed(file)):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -92,6 +92,18 @@ def _imported(name: str, file: Path) -> Iterator[str]:
             names = [f"{base}.{alias.name}".strip(".") for alias in node.names]
         for parts in (each.split(".") for each in names):
             yield from (".".join(parts[: count + 1]) for count in range(len(parts)))
+
+
+def _parsed(file: Path) -> ast.Module:
+    """A file of Python. SyntaxError, which names the line, for what is none, and UserError where there is no line."""
+    try:
+        return ast.parse(file.read_bytes(), str(file))
+    except SyntaxError as error:
+        if error.lineno:
+            raise
+        raise UserError(f"{file}: no file of Python", given=error.msg) from error
+    except (ValueError, RecursionError, MemoryError) as error:  # no text, or brackets in brackets without end
+        raise UserError(f"{file}: no file of Python", given=str(error) or type(error).__name__) from error
 
 
 def _file(folder: Path, name: str) -> Path | None:

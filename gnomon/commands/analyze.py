@@ -93,7 +93,7 @@ class Analyze:
         from gnomon.encoding import Shape
 
         if self.out is not None:
-            from gnomon.report.study import check
+            from gnomon.report.target import check
 
             check(self.out)
         settings = Settings(self.positions, self.training, self.last)

@@ -1,10 +1,10 @@
 """`gnomon compare`: train one small model an encoding, measure each past its training length, write the report."""
 
-import os
 import shlex
 import statistics
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,11 @@ from gnomon.commands.report import check, write
 from gnomon.commands.stdout import say
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from gnomon.lab.events import Progress
     from gnomon.lab.load import Plan
+    from gnomon.lab.log import Log
     from gnomon.report.summary import Series, Summary
 
 FACTORS = (2, 4, 8)
@@ -48,6 +52,7 @@ class Compare:
       gnomon compare --task jsonl path=pairs.jsonl --length 60
       gnomon compare experiments/text.py --form standard --store text
       gnomon compare --task copy --tune 3e-4 1e-3 3e-3 --seeds 0 1 2
+      gnomon compare standard --engine ray --store /shared/runs
     """
 
     plan: Annotated[str, tyro.conf.Positional, arg(metavar="[PLAN]", help_behavior_hint="(default: quick)")] = "quick"
@@ -78,6 +83,8 @@ class Compare:
     """Leave GPUs alone."""
     workers: Annotated[int | None, arg(metavar="N", help_behavior_hint="(default: one a core or GPU)")] = None
     """Runs at once."""
+    engine: Annotated[str, arg(metavar="{local,ray}", help_behavior_hint="(default: local)")] = "local"
+    """ray: this machine's Ray cluster."""
     trackers: Annotated[tuple[str, ...], arg(metavar="NAME ...", help_behavior_hint="")] = ()
     """Trackers of accelerate: tensorboard, wandb, ..."""
     store: Annotated[str, arg(metavar="FOLDER")] = "runs"
@@ -86,32 +93,58 @@ class Compare:
     """File of the report."""
     retry: Flag = False
     """Train again what failed or diverged before."""
+    log_json: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
+    """Append a log: a JSON object a line (docs/log.md)."""
     quiet: Flag = False
     """Print nothing but the path of the report."""
     json: Json = False
 
     def run(self) -> int:
+        from gnomon.lab.machine import launched
+
+        check(self.out)
+        check(self.log_json, "log")
+        first = launched()[0] == 0  # of the processes of `accelerate launch`
+        with self._log() if first and self.log_json is not None else nullcontext() as log:
+            code = self._made(first, log)
+            if log is not None:
+                log.write("end", code=code)
+        return code
+
+    def _made(self, first: bool, log: "Log | None") -> int:
         from gnomon.lab import engine
+        from gnomon.lab.log import Logged
         from gnomon.lab.progress import listener
         from gnomon.lab.store import Store
 
-        check(self.out)
         plan = self._plan()
         store = Store(self.store, create=True)
-        first = int(os.environ.get("RANK", "0")) == 0  # of the processes of `accelerate launch`
+        kinds = iter([True, False] if plan.tuning is not None else [False])
+
+        def heard() -> "Progress":
+            made = listener(sys.stderr, quiet=self.quiet or not first, as_json=self.json)
+            return made if log is None else Logged(log, made, trials=next(kinds))
+
         records = engine.run_plan(
             plan,
             store,
             self.workers,
-            lambda: listener(sys.stderr, quiet=self.quiet or not first, as_json=self.json),
+            heard,
             self.retry,
             command=self.command,
             cpu=self.cpu,
             trackers=self.trackers,
+            engine=self.engine,
         )
         if first:
             self._tell(records, str(write(store, records, self.out, self.command)))
         return int(any(record["status"] != "finished" for record in records))
+
+    def _log(self) -> "AbstractContextManager[Log]":
+        from gnomon import __version__
+        from gnomon.lab.log import logged
+
+        return logged(self.log_json, command=self.command, store=self.store, gnomon=__version__)
 
     @property
     def command(self) -> str:
@@ -120,7 +153,7 @@ class Compare:
         for option in fields(self):
             value = getattr(self, option.name)
             if option.name != "plan" and value != option.default:
-                words.append(f"--{option.name}")
+                words.append(f"--{option.name.replace('_', '-')}")
                 words += [] if value is True else map(str, value) if isinstance(value, tuple) else [str(value)]
         return shlex.join(words)
 

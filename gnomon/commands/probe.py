@@ -59,7 +59,7 @@ class Probe:
         from gnomon.lab.store import Store
 
         if self.out is not None:
-            from gnomon.report.study import check
+            from gnomon.report.target import check
 
             check(self.out)
         if self.examples < 2:

@@ -1,6 +1,5 @@
 """`gnomon report`: the report again, from what is stored; and its main figure as a picture."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,6 +50,7 @@ class Report:
         from gnomon.lab.exported import opened
 
         check(self.out)
+        check(self.figure, "figure")
         store = opened(self.store)
         records = store.records()
         found = _analyses(records, quiet=self.json) if self.analysis else None
@@ -65,18 +65,12 @@ class Report:
         return 0
 
 
-def check(out: str | None) -> None:
+def check(out: str | None, what: str = "report") -> None:
     """Say now, before anything is trained, that no report can be written to this path."""
-    from gnomon.errors import OptionError
+    if out is not None:
+        from gnomon.report.target import check as check_target
 
-    if out is None:
-        return
-    path = Path(out).absolute()
-    folder = next(above for above in path.parents if above.exists())
-    if path.is_dir():
-        raise OptionError("a report is one file", given=f"the folder {out}", do=f"name a file: {path / 'report.html'}")
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise OptionError("the report cannot be written there", given=out, do="name a file in a folder of your own")
+        check_target(out, what)
 
 
 def _analyses(records: list[dict[str, Any]], quiet: bool) -> "Analyses":

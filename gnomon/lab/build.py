@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_model
 from torch import nn
 
@@ -12,7 +13,7 @@ from gnomon import user_code
 from gnomon.encoding import Encoding, Shape
 from gnomon.encodings import create
 from gnomon.encodings.learned import Learned
-from gnomon.errors import DataError, OptionError, UserError
+from gnomon.errors import DataError, OptionError, StoreError, UserError, shown
 from gnomon.lab import convolution, tasks
 from gnomon.lab import corpus as data
 from gnomon.lab.convolution import Convolution
@@ -25,6 +26,9 @@ from gnomon.lab.tasks.text import TextTask
 from gnomon.lab.vectors import VectorTransformer
 from gnomon.masks import BIDIRECTIONAL, CAUSAL
 from gnomon.transformer import Transformer
+
+FAULT = 300
+"""Letters of what is wrong with weights."""
 
 
 def encoding(experiment: Experiment, causal: bool = True) -> Encoding:
@@ -72,9 +76,16 @@ def model(experiment: Experiment, task: Trained | type[Trained]) -> Transformer 
 
 
 def restore(experiment: Experiment, task: Trained | type[Trained], weights: Path) -> Transformer:
-    """The trained model of a finished run."""
+    """The trained model of a finished run. StoreError where its weights cannot be read, or are another model's."""
     restored = model(experiment, task)
-    load_model(restored, weights)
+    try:
+        load_model(restored, weights)
+    except (OSError, SafetensorError, RuntimeError, ValueError, KeyError) as error:
+        raise StoreError(
+            "the weights of a run are damaged",
+            given=f"{weights}: {' '.join(str(error).split())[:FAULT]}",
+            do=f"remove {weights.parent} and run the same command again",
+        ) from error
     return restored
 
 
@@ -173,7 +184,7 @@ def _check_batch(batch: Batch, task: Task) -> None:
     """UserError, with the line of a user's class, unless a batch is what the protocol says."""
     where = f"{user_code.where(type(task))}: " if user_code.file_of(type(task)) else ""
     if not isinstance(batch, Batch):
-        raise UserError(f"{where}a task makes batches", given=repr(batch)[:100], allowed="gnomon.lab.task.Batch")
+        raise UserError(f"{where}a task makes batches", given=shown(batch), allowed="gnomon.lab.task.Batch")
     inputs, targets = batch.inputs, batch.targets
     shape = (*targets.shape, task.features) if task.features else tuple(targets.shape)
     dtype = torch.float32 if task.features else torch.int64

@@ -1,8 +1,10 @@
 """The columns of the stored tables and of the views over them: names, in order, with their SQL types."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import pyarrow
+if TYPE_CHECKING:
+    import pyarrow
 
 RUNS = {
     "hash": "VARCHAR",
@@ -79,14 +81,15 @@ POSITIONS = {
 }
 CURVE = {"step": "BIGINT", "loss": "DOUBLE", "learning_rate": "DOUBLE", "tokens_per_second": "DOUBLE"}
 
-_ARROW = {
-    "VARCHAR": pyarrow.string(),
-    "BIGINT": pyarrow.int64(),
-    "DOUBLE": pyarrow.float64(),
-    "BOOLEAN": pyarrow.bool_(),
-}
 
-
-def schema(columns: Mapping[str, str]) -> pyarrow.Schema:
+def schema(columns: Mapping[str, str]) -> "pyarrow.Schema":
     """The same columns for a Parquet file."""
-    return pyarrow.schema([(name, _ARROW[kind]) for name, kind in columns.items()])
+    import pyarrow
+
+    kinds = {
+        "VARCHAR": pyarrow.string(),
+        "BIGINT": pyarrow.int64(),
+        "DOUBLE": pyarrow.float64(),
+        "BOOLEAN": pyarrow.bool_(),
+    }
+    return pyarrow.schema([(name, kinds[kind]) for name, kind in columns.items()])

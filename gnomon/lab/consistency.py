@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gnomon.errors import OptionError
+from gnomon.errors import OptionError, StoreError
 from gnomon.lab.experiment import Experiment, Text
 from gnomon.lab.store import Store
 
@@ -71,10 +71,11 @@ def of_curve(store: Store, record: Mapping[str, Any], experiment: Experiment) ->
     from gnomon.lab.columns import CURVE
     from gnomon.lab.train import learning_rate
 
-    rows, training = store.curve(record["hash"]), experiment.training
-    yield from _columns(store.folder(record["hash"]) / "curve.parquet", CURVE)
-    if rows and {*rows[0]} != {*CURVE}:
+    other = [*_columns(store.folder(record["hash"]) / "curve.parquet", CURVE)]
+    yield from other
+    if other:
         return
+    rows, training = store.curve(record["hash"]), experiment.training
     if not rows or [row["step"] for row in rows] != [*range(len(rows))] or len(rows) > training.steps:
         yield f"its {len(rows)} steps are not 0, 1, 2, ... below {training.steps}"
         return
@@ -97,10 +98,11 @@ def of_positions(store: Store, record: Mapping[str, Any], experiment: Experiment
     """Where the loss by position contradicts the loss of the record."""
     from gnomon.lab.columns import POSITIONS
 
-    rows = store.positions(record["hash"])
-    yield from _columns(store.folder(record["hash"]) / "positions.parquet", POSITIONS)
-    if not isinstance(experiment.task, Text) or (rows and {*rows[0]} != {*POSITIONS}):
+    other = [*_columns(store.folder(record["hash"]) / "positions.parquet", POSITIONS)]
+    yield from other
+    if not isinstance(experiment.task, Text) or other:
         return
+    rows = store.positions(record["hash"])
     measured = {row["length"]: row for row in record["lengths"] if row["status"] == "measured"}
     if {row["length"] for row in rows} != {*measured}:
         yield f"it has lengths {sorted({row['length'] for row in rows})}, its record {sorted(measured)}"
@@ -128,11 +130,16 @@ def _bins(bins: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
 
 
 def _columns(file: Path, columns: Mapping[str, str]) -> Iterator[str]:
+    import pyarrow
     from pyarrow import parquet
 
     from gnomon.lab.columns import schema
 
-    have, asked = parquet.read_schema(file), schema(columns)
+    try:
+        with file.open("rb") as opened:
+            have, asked = parquet.read_schema(opened), schema(columns)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise StoreError("a file of the store is damaged", given=f"{file}: {error}") from error
     if not have.equals(asked):
         wrong = sorted({*map(str, have)} ^ {*map(str, asked)})
         yield f"its columns are not those of this gnomon: {', '.join(wrong) or 'another order'}"
@@ -168,8 +175,8 @@ def of_weights(store: Store, record: Mapping[str, Any], experiment: Experiment) 
     try:
         with torch.random.fork_rng(devices=[]):
             build.restore(experiment, TextTask, file)
-    except RuntimeError as error:
-        yield f"they do not fit the model: {' '.join(str(error).split())[:300]}"
+    except StoreError as error:
+        yield f"they do not fit the model: {str(error.given).partition(': ')[2]}"
     except OptionError as error:
         yield f"this gnomon cannot build its model: {error.asked}"
 

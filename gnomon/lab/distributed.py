@@ -1,7 +1,7 @@
 """Under `accelerate launch` or `torchrun`: one run after another, each by all processes together.
 
-`accelerate launch --multi_gpu -m gnomon compare FILE` on GPUs; `torchrun --nproc_per_node 2 -m gnomon compare FILE`
-on CPUs, where accelerate's launcher starts one process only. The main process measures and writes.
+`accelerate launch --multi_gpu --num_processes 2 -m gnomon compare FILE`, with GPUs or without; `--cpu` in place of
+`--multi_gpu` would start one process only. The main process measures and writes.
 """
 
 import time
@@ -16,6 +16,7 @@ from gnomon.errors import OptionError
 from gnomon.lab.events import Event, Progress
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.interrupt import Interrupted, flagged
+from gnomon.lab.machine import launched
 from gnomon.lab.run import Outcome, Settings, accelerator_for, make
 from gnomon.lab.store import Store
 
@@ -26,9 +27,17 @@ AGAIN = 1.0
 def run_together(
     experiments: Sequence[Experiment], store: Store, settings: Mapping[str, Any], progress: Progress
 ) -> None:
-    """Make the runs in order. One precision for all of them: accelerate fixes it for the life of a process."""
+    """Make the runs in order. One precision for all of them: accelerate fixes it for the life of a process.
+
+    OptionError, before the first, where they have several, or a batch that the processes cannot share.
+    """
     if len({e.training.precision for e in experiments}) > 1:
         raise OptionError("one launch has one precision", given="fp32 and bf16", do="launch once for each")
+    _, processes = launched()
+    for batch in {e.training.batch for e in experiments}:
+        if batch % processes:
+            given = f"batch {batch}, {processes} processes"
+            raise OptionError("the processes share a batch equally", given=given, do="launch as many as divide it")
     with flagged() as stop:
         for done, experiment in enumerate(experiments):
             silent = Settings(**settings, stop=stop)

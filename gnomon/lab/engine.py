@@ -2,34 +2,26 @@
 
 import os
 import shlex
-import signal
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import psutil
 
 from gnomon.errors import OptionError, StoreError, unknown
 from gnomon.lab.corpus import pin
-from gnomon.lab.events import Event, Progress, Quiet
+from gnomon.lab.events import Progress, Quiet
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.files import REMOVED
 from gnomon.lab.interrupt import Interrupted, flagged
 from gnomon.lab.load import Plan
-from gnomon.lab.machine import cores
+from gnomon.lab.machine import MEMORY, cores, launched, most_threads
 from gnomon.lab.pool import Pool
 from gnomon.lab.store import Store
-
-MEMORY = 2**30
-"""Free memory that a worker of its own must find, in bytes: torch alone takes a quarter of it."""
-
-PATIENCE = 30.0
-"""Seconds that an interrupted worker has for its checkpoint."""
-
-AGAIN = 1.0
-"""Seconds until we look again at a run that another process is making."""
+from gnomon.lab.sweep import Sweep, missing, planned
+from gnomon.lab.workers import Engine, Workers
 
 
 def run(
@@ -43,6 +35,7 @@ def run(
     cpu: bool = False,
     trackers: Sequence[str] = (),
     checkpoint_seconds: float = 20.0,
+    engine: Engine = "local",
 ) -> list[dict[str, Any]]:
     """Make every run that is not yet in the store, and return all records, in the order of the experiments.
 
@@ -50,6 +43,8 @@ def run(
     them. The cores are divided among them. A finished run is never made again; one that failed or diverged is, with
     `retry`. A process that dies leaves a record that says so, and the others go on.
     command: what a reader types to do this again; None: the command line of this process.
+    engine: local, this machine; ray, the Ray cluster that it belongs to, whose nodes all see the store as one folder.
+    There a run whose worker or node is lost is begun again elsewhere, from its checkpoint, before it is said to fail.
 
     UserError before anything is trained when an experiment cannot be; StoreError when the store cannot be written;
     Interrupted after Ctrl-C or SIGTERM, once every worker has written a checkpoint. Under `accelerate launch` the
@@ -59,6 +54,12 @@ def run(
         raise OptionError("there is nothing to run", given="no experiments")
     if workers is not None and workers < 1:
         raise OptionError("workers make the runs", given=workers, allowed="1 or more")
+    if engine not in get_args(Engine):
+        raise unknown("engine", engine, get_args(Engine))
+    rank, processes = launched()
+    together = processes > 1
+    if together and engine != "local":
+        raise OptionError("the processes of a launch make each run together", given=f"engine {engine}", allowed="local")
     store = store if isinstance(store, Store) else Store(store, create=True)
     pinned = pin(experiments)
     unique = {e.hash: e for e in pinned}
@@ -70,29 +71,25 @@ def run(
         "retry": retry,
     }
     stored = {hash: store.record(hash) for hash in unique}
-    missing = {hash: e for hash, e in unique.items() if _missing(stored[hash], retry)}
-    if missing:
-        _check(list(missing.values()), cpu, trackers)
-    together = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    todo = {hash: e for hash, e in unique.items() if missing(stored[hash], retry)}
     # Of the processes of a launch, one speaks.
-    progress = Quiet() if progress is None or int(os.environ.get("RANK", "0")) > 0 else progress
-    progress.begin([_planned(e, None if hash in missing else stored[hash]) for hash, e in unique.items()])
-    try:
+    progress = Quiet() if progress is None or rank > 0 else progress
+    with ExitStack() as stack:
+        made_by = stack.enter_context(_workers(engine, store, settings, workers, len(todo))) if todo else None
+        if made_by is not None:
+            _check(list(todo.values()), cpu or not made_by.gpus, trackers)
+        progress.begin([planned(e, None if hash in todo else stored[hash]) for hash, e in unique.items()])
+        stack.callback(progress.end)
         if together:
             from gnomon.lab.distributed import run_together
 
             # All runs, also those that are stored: every process must go through the same list.
             run_together(list(unique.values()), store, settings, progress)
-        elif missing:
-            count, devices = _workers(workers, len(missing), cpu)
-            threads = min(max(1, cores() // count), _most_threads())
-            with Pool(store, settings, threads) as pool, flagged() as stop:
-                sweep = _Sweep(list(missing.values()), pool, progress, count, devices)
-                sweep.run(stop)
-                if sweep.waiting:
-                    raise Interrupted(len(unique) - len(sweep.waiting), len(unique))
-    finally:
-        progress.end()
+        elif made_by is not None:
+            sweep = Sweep(list(todo.values()), made_by, store, settings, progress)
+            sweep.run(stack.enter_context(flagged()))
+            if sweep.waiting:
+                raise Interrupted(len(unique) - len(sweep.waiting), len(unique))
     records = [store.record(e.hash) for e in pinned]
     if None in records:
         lost = ", ".join(e.hash for e, record in zip(pinned, records) if record is None)
@@ -126,122 +123,7 @@ def run_plan(
     return (run(experiments, store, workers, progress(), retry, **settings) if experiments else []) + failed
 
 
-def _most_threads() -> int:
-    """The user's OMP_NUM_THREADS is a bound: where others compute too, waiting threads cost more than they bring."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, int(given)) if given.isdigit() else sys.maxsize
-
-
-class _Sweep:
-    """The state of one call of `run`: what waits, what runs, and until when to leave alone what others run."""
-
-    def __init__(self, missing: list[Experiment], pool: Pool, progress: Progress, count: int, devices: list[str]):
-        self.waiting = {e.hash: e for e in missing}
-        self.pool, self.progress, self.count = pool, progress, count
-        self.started: dict[str, Experiment] = {}
-        self.later: dict[str, float] = {}
-        self.ends: dict[str, dict[str, Any]] = {}
-        self.free, self.on = list(devices), {}
-
-    def run(self, stop: Callable[[], bool]) -> None:
-        """Make all runs; once `stop` says so, let the workers write checkpoints and leave the rest in `waiting`."""
-        while (self.waiting or self.started) and not stop():
-            self._fill()
-            self._hear(0.2)
-        self.pool.stop()
-        deadline = time.monotonic() + PATIENCE
-        while self.started and time.monotonic() < deadline:
-            self._hear(0.2)
-        self.waiting |= self.started
-
-    def _fill(self) -> None:
-        for hash in list(self.waiting):
-            if len(self.started) >= self.count:
-                return
-            if self.later.get(hash, 0.0) > time.monotonic():
-                continue
-            if self.pool.store.folder(hash).is_dir() and not self.pool.settings["retry"]:
-                # Another process has finished it meanwhile.
-                self._note(self.waiting.pop(hash), "stored")
-            elif self._held(hash):
-                self._postpone(self.waiting[hash])
-            else:
-                experiment = self.started[hash] = self.waiting.pop(hash)
-                device = self.on[hash] = self.free.pop() if self.free else None
-                self.pool.start(experiment, device)
-
-    def _held(self, hash: str) -> bool:
-        """Whether another process has the run: not worth a worker of ours, which would decide the same."""
-        with self.pool.store.claim(hash) as ours:
-            return not ours
-
-    def _hear(self, timeout: float) -> None:
-        message = self.pool.next(timeout)
-        if message is None:
-            return
-        if message.content is None:
-            self._ended(self.started.pop(message.hash))
-        elif "event" in message.content:
-            self.progress.update(Event(**message.content["event"]))
-        else:
-            self.ends[message.hash] = message.content
-
-    def _ended(self, experiment: Experiment) -> None:
-        hash = experiment.hash
-        code, last = self.pool.end(hash)
-        device = self.on.pop(hash)
-        self.free += [] if device is None else [device]
-        # A worker that is asked to stop before it can listen dies of it; it has lost nothing.
-        end = self.ends.pop(hash, {"end": "stopped" if code == -signal.SIGTERM else "died"})
-        if end["end"] == "store":
-            self.pool.store.make()  # where it has gone, that is what is wrong
-            asked, given, allowed, do = end["error"]
-            raise StoreError(asked, given=given, allowed=allowed, do=do)
-        if end["end"] == "busy":
-            self.waiting[hash] = experiment
-            self._postpone(experiment)
-        elif end["end"] == "stopped":
-            self.waiting[hash] = experiment
-            self._note(experiment, "stopped")
-        elif end["end"] == "died":
-            self._died(experiment, _cause(code, last))
-        elif end["end"] == "present":
-            self._note(experiment, "stored")
-        record = self.pool.store.record(hash)
-        if end["end"] == "written" and record is None:
-            given = str(self.pool.store.folder(hash))
-            raise StoreError("the store has lost a run that was made", given=given, do=REMOVED)
-        if record is None or record["status"] != "failed":
-            self.pool.store.log(hash).unlink(missing_ok=True)
-
-    def _died(self, experiment: Experiment, reason: str) -> None:
-        from gnomon.lab.record import Draft
-
-        store = self.pool.store
-        with store.claim(experiment.hash) as ours:
-            if not ours:
-                self.waiting[experiment.hash] = experiment
-                return
-            record = store.record(experiment.hash)
-            if not _missing(record, self.pool.settings["retry"]):
-                # It died after its last word to the store, and before that to us.
-                self.progress.update(_planned(experiment, record))
-                return
-            draft = Draft(experiment, self.pool.settings["command"])
-            draft.record["reason"] = reason
-            draft.write(store)
-            self._note(experiment, "failed", reason=reason)
-
-    def _postpone(self, experiment: Experiment) -> None:
-        self.later[experiment.hash] = time.monotonic() + AGAIN
-        self._note(experiment, "waiting", reason="another process is making this run")
-
-    def _note(self, experiment: Experiment, phase: str, reason: str | None = None) -> None:
-        self.progress.update(_event(experiment, phase, reason))
-
-
 def _check(experiments: Sequence[Experiment], cpu: bool, trackers: Sequence[str]) -> None:
-    import torch
     from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
 
     from gnomon.lab import build
@@ -254,31 +136,7 @@ def _check(experiments: Sequence[Experiment], cpu: bool, trackers: Sequence[str]
             allowed = ", ".join(installed) or "none is installed"
             raise OptionError(f"the tracker {name} is not installed", allowed=allowed, do=f"pip install {name}")
     for experiment in experiments:
-        build.check(experiment, cpu=cpu or not torch.accelerator.is_available())
-
-
-def _planned(experiment: Experiment, record: dict[str, Any] | None) -> Event:
-    """How a run begins: queued, or there already; a failure that stays one keeps its reason."""
-    if record is None or record["status"] == "finished":
-        return _event(experiment, "queued" if record is None else "stored")
-    return _event(experiment, record["status"], record["reason"])
-
-
-def _event(experiment: Experiment, phase: Any, reason: str | None = None) -> Event:
-    return Event(
-        experiment.hash, experiment.title, experiment.seed, phase, steps=experiment.training.steps, reason=reason
-    )
-
-
-def _missing(record: dict[str, Any] | None, retry: bool) -> bool:
-    return record is None or (retry and record["status"] != "finished")
-
-
-def _cause(code: int, last: str) -> str:
-    if code < 0:
-        hint = ": out of memory, or killed by hand" if code == -signal.SIGKILL else ""
-        return f"the process was killed by signal {-code}{hint}"
-    return f"the process ended with code {code}" + (f": {last}" if last else "")
+        build.check(experiment, cpu=cpu)
 
 
 def _devices() -> list[str]:
@@ -290,16 +148,17 @@ def _devices() -> list[str]:
     return named[:count] if named else [str(device) for device in range(count)]
 
 
-def _workers(asked: int | None, runs: int, cpu: bool) -> tuple[int, list[str]]:
-    """How many runs at once, and the GPU of each: none on a machine without."""
-    devices = [] if cpu else _devices()
-    if asked is not None:
-        count = min(asked, runs)
-        return count, [devices[i % len(devices)] for i in range(count)] if devices else []
-    if devices:
-        return min(len(devices), runs), devices
+def _workers(engine: Engine, store: Store, settings: Mapping[str, Any], asked: int | None, runs: int) -> Workers:
+    """Those who make the runs. Locally: how many at once, the threads of each, and its GPU, where there are any."""
+    if engine == "ray":
+        from gnomon.lab.cluster import Cluster
+
+        return Cluster(store, settings, asked, runs)
+    devices = [] if settings["cpu"] else _devices()
     fits = max(1, psutil.virtual_memory().available // MEMORY)
-    return min(runs, cores(), fits), []
+    count = min(runs, asked or len(devices) or min(cores(), fits))
+    threads = min(max(1, cores() // count), most_threads())
+    return Pool(store, settings, threads, count, [devices[i % len(devices)] for i in range(count)] if devices else [])
 
 
 def _command() -> str:

@@ -4,17 +4,35 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
-Phase = Literal["queued", "waiting", "start", "train", "measure", "stored", "finished", "diverged", "failed", "stopped"]
+Phase = Literal[
+    "queued",
+    "waiting",
+    "lost",
+    "start",
+    "train",
+    "checkpoint",
+    "measure",
+    "stored",
+    "finished",
+    "diverged",
+    "failed",
+    "stopped",
+    "warning",
+]
 DONE = ("stored", "finished")
 LOST = ("failed", "diverged", "stopped")
 ENDED = (*DONE, *LOST)
+ASIDE = ("checkpoint", "warning")
+"""What is told of a run while it does something else: for logs."""
 
 
 @dataclass(frozen=True)
 class Event:
     """One report of one run.
 
-    queued: not begun. waiting: another process has it. start: the process is loading. train, measure: at work.
+    queued: not begun. waiting: another process has it. lost: its worker or node has gone, and it will go on elsewhere
+    from its checkpoint. start: the process is loading. train, measure: at work.
+    checkpoint: the step that it can go on from is on disk. warning: something was said in its process.
     stored: was already there. finished, diverged, failed: its record has been written. stopped: interrupted; it can
     go on.
     """
@@ -35,6 +53,8 @@ class Event:
     reason: str | None = None
     exact: float | None = None
     """Once finished: the share of answers that are right at the training length, on a task with answers."""
+    node: str | None = None
+    """Where it is at work, on a cluster."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePath
 from typing import Any
 
-from gnomon.errors import OptionError
+from gnomon.errors import OptionError, shown
 from gnomon.lab import strict
 from gnomon.lab.naming import label
 from gnomon.lab.parts import (
@@ -122,7 +122,7 @@ class Experiment:
         if isinstance(task, Mapping):
             kind = task.get("kind", "text")
             if kind not in list(KINDS):
-                raise OptionError("unknown kind of task", given=repr(kind)[:200], allowed=", ".join(KINDS))
+                raise OptionError("unknown kind of task", given=shown(kind), allowed=", ".join(KINDS))
             inner = {key: value for key, value in task.items() if key != "kind"}
             data["task"] = strict.read(KINDS[kind], inner, "experiment.task")
         return strict.read(cls, data, "experiment")

@@ -6,18 +6,21 @@ results/text/
   tuning.jsonl                the records of the trials that learning rates were chosen by, where there were any
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import OptionError, StoreError
+from gnomon.lab import written
+from gnomon.lab.columns import POSITIONS as COLUMNS
 from gnomon.lab.files import replace_file, writing
 from gnomon.lab.parts import canonical
-from gnomon.lab.store import Store, check_record
+from gnomon.lab.store import Store, check_record, read_table
 
 if TYPE_CHECKING:
     from gnomon.lab.query import Table
+
+DO = "export the store anew: gnomon results --export FOLDER"
 
 RECORDS, POSITIONS, TRIALS = "records.jsonl", "positions.parquet", "tuning.jsonl"
 
@@ -39,10 +42,17 @@ class Exported:
         if not file.is_file():
             return []
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()
+            # What other letters end a line may stand in a text.
+            held = file.read_text(encoding="utf-8").removesuffix("\n")
         except (OSError, ValueError) as error:
             raise StoreError("exported results cannot be read", given=f"{file}: {error}") from error
-        return [_record(line, f"{file}, line {at}") for at, line in enumerate(lines, 1)]
+        found = {}
+        for at, line in enumerate(held.split("\n") if held else (), 1):
+            record = _record(line, f"{file}, line {at}")
+            if found.setdefault(record["hash"], record) is not record:
+                given = f"{file}, line {at}: {record['hash']} stands there already"
+                raise StoreError("exported results are damaged", given=given, do=DO)
+        return [*found.values()]
 
     def record(self, hash: str) -> dict[str, Any] | None:
         return next((record for record in self.records() if record["hash"] == hash), None)
@@ -63,15 +73,11 @@ class Exported:
 
     def positions(self, hash: str) -> list[dict[str, Any]]:
         """Loss by position of one run, a row a length and bin."""
-        import pyarrow
-        from pyarrow import compute, parquet
+        from pyarrow import compute
 
         for file in self.tables(POSITIONS):
-            try:
-                found = parquet.read_table(file)
-                return found.filter(compute.field("hash") == hash).drop_columns("hash").to_pylist()
-            except (OSError, pyarrow.ArrowException) as error:
-                raise StoreError("exported results cannot be read", given=f"{file}: {error}") from error
+            found = read_table(file, {"hash": "VARCHAR", **COLUMNS}, DO)
+            return found.filter(compute.field("hash") == hash).drop_columns("hash").to_pylist()
         return []
 
     def curve(self, hash: str) -> list[dict[str, Any]]:
@@ -126,13 +132,15 @@ def export(store: Store, folder: str | Path) -> list[Path]:
 
 def _write(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
     text = "".join(f"{canonical(record)}\n" for record in records)
-    replace_file(path, lambda file: (file.write_text(text, encoding="utf-8"), file.chmod(0o644)))
+    # Half a character, of which names of files may consist, as JSON escapes it.
+    held = text.encode(errors="backslashreplace")
+    replace_file(path, lambda file: (file.write_bytes(held), file.chmod(0o644)))
     return path
 
 
 def _record(line: str, where: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
-        return check_record(record, record["hash"], where, "export the store anew: gnomon results --export FOLDER")
+        record = written.loads(line)
+        return check_record(record, record["hash"], where, DO)
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError("exported results are damaged", given=f"{where}: {error}") from error
+        raise StoreError("exported results are damaged", given=f"{where}: {error}", do=DO) from error

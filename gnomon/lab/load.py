@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gnomon import user_code
-from gnomon.errors import OptionError, UserError, unknown
+from gnomon.errors import OptionError, UserError, shown, unknown
 from gnomon.lab import experiment as parts
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.presets import PRESETS
@@ -44,7 +44,7 @@ def load(source: str, form: str | None = None) -> Plan:
     tuning = found.get("TUNING")
     if tuning is not None and not isinstance(tuning, Tuning):
         do = "write TUNING = Tuning(rates=(1e-3, 3e-3))"
-        raise OptionError(f"TUNING of {path} is a Tuning", given=repr(tuning)[:200], do=do)
+        raise OptionError(f"TUNING of {path} is a Tuning", given=shown(tuning), do=do)
     return Plan(_experiments(found, path, form), tuning)
 
 
@@ -54,7 +54,7 @@ def _experiments(found: dict, path: Path, form: str | None) -> list[Experiment]:
     if forms is not None:
         if not isinstance(forms, dict) or not forms:
             do = 'write FORMS = {"quick": [...], "standard": [...]}'
-            raise OptionError(f"FORMS of {path} names lists of experiments", given=repr(forms)[:200], do=do)
+            raise OptionError(f"FORMS of {path} names lists of experiments", given=shown(forms), do=do)
         name = form or (FORM if FORM in forms else next(iter(forms)))
         if name not in forms:
             raise unknown("form", name, forms)
@@ -69,10 +69,10 @@ def _experiments(found: dict, path: Path, form: str | None) -> list[Experiment]:
 
 def _listed(experiments: object, where: str) -> list[Experiment]:
     if not isinstance(experiments, list | tuple) or not experiments:
-        raise OptionError(f"{where} is a list of experiments", given=repr(experiments)[:200], do=DO)
+        raise OptionError(f"{where} is a list of experiments", given=shown(experiments), do=DO)
     for item in experiments:
         if not isinstance(item, Experiment):
-            raise OptionError(f"{where} holds something else", given=repr(item)[:200], do=DO)
+            raise OptionError(f"{where} holds something else", given=shown(item), do=DO)
     return list(experiments)
 
 

@@ -6,10 +6,36 @@ from pathlib import Path
 
 import psutil
 
+from gnomon.errors import OptionError, shown
+
+DIGITS = 10
+"""Of a number in the environment, less than these: Python refuses thousands of them."""
+
+MEMORY = 2**30
+"""Free memory that a worker of its own must find, in bytes: torch alone takes a quarter of it."""
+
 
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def most_threads() -> int:
+    """The user's OMP_NUM_THREADS is a bound: where others compute too, waiting threads cost more than they bring."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, int(given)) if given.isdecimal() and len(given) < DIGITS else sys.maxsize
+
+
+def launched() -> tuple[int, int]:
+    """Which of how many processes of a launch this is, 0 of 1 without one. OptionError where that is no number."""
+    found = []
+    for name, least, otherwise in (("RANK", 0, "0"), ("WORLD_SIZE", 1, "1")):
+        given = os.environ.get(name, "") or otherwise
+        if not given.isdecimal() or len(given) >= DIGITS or int(given) < least:
+            asked = f"{name} in the environment is that of a launch: accelerate or torchrun set it"
+            raise OptionError(asked, given=shown(given), allowed=f"a number from {least}", do=f"unset {name}")
+        found.append(int(given))
+    return found[0], found[1]
 
 
 def peak_memory() -> int:

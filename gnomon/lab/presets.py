@@ -1,10 +1,10 @@
 """The comparisons that come with gnomon, and what a command line may change about any comparison."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gnomon.errors import OptionError
+from gnomon.lab import written
 from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Text, Training
 from gnomon.lab.parts import OF_ANSWERS, OF_TEXT
 
@@ -113,7 +113,7 @@ def problem(words: Sequence[str]) -> Problem:
 def _read(value: str) -> object:
     """A number, true, false, null, a list as JSON has them; text otherwise."""
     try:
-        return json.loads(value)
+        return written.loads(value)
     except ValueError:
         return value
 

@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from gnomon.lab.events import DONE, ENDED, LOST, Event, Progress, Quiet
+from gnomon.lab.events import ASIDE, DONE, ENDED, LOST, Event, Progress, Quiet
 
 WORKING = ("start", "train", "measure")
 MARGIN = 4
@@ -22,6 +22,9 @@ or the next drawing begins a line too low and the header stays behind."""
 
 TRAINING_SHARE = 0.8
 """Share of a run that training takes, for the estimate of the time left; the rest is measuring."""
+
+NODE = 12
+"""Columns for the name of a node of a cluster."""
 
 STYLES = {"finished": "green", "stored": "green", "failed": "bold red", "diverged": "bold red", "queued": "dim"}
 
@@ -65,6 +68,8 @@ class PlainLines:
         print(f"{len(plan)} runs, {stored} of them already in the store", file=self.stream, flush=True)
 
     def update(self, event: Event) -> None:
+        if event.phase in ASIDE:
+            return
         now = time.monotonic()
         phase, before = self._last.get(event.hash, ("", 0.0))
         if event.phase == phase and (now - before < self.every or phase == "waiting"):
@@ -77,12 +82,13 @@ class PlainLines:
 
 
 class LiveTable:
-    """A row a run. Runs that do not fit the terminal are counted below; a run that fails says why above."""
+    """A row a run. Runs that do not fit the terminal are counted below; why one fails or is lost is told above."""
 
     def __init__(self, console: Console):
         self.console = console
         self.events: dict[str, Event] = {}
         self._stored = 0
+        self._nodes = False
         self.begun = time.monotonic()
         self._live = Live(console=console, get_renderable=self.render, refresh_per_second=4)
 
@@ -93,8 +99,11 @@ class LiveTable:
         self._live.start()
 
     def update(self, event: Event) -> None:
+        if event.phase in ASIDE:
+            return
         self.events[event.hash] = event
-        if event.phase in ("failed", "diverged"):
+        self._nodes = self._nodes or event.node is not None
+        if event.phase in ("failed", "diverged", "lost"):
             self._live.console.print(Text(sentence(event), style="red"))
 
     def end(self) -> None:
@@ -108,12 +117,14 @@ class LiveTable:
         table.add_column("encoding", no_wrap=True, overflow="ellipsis", ratio=1)
         if seeds:
             table.add_column("seed", justify="right", no_wrap=True)
+        if self._nodes:
+            table.add_column("node", no_wrap=True, overflow="ellipsis", width=NODE)
         table.add_column("", width=10)
         for name, width in (("step", 9), ("loss", 5), ("tokens/s", 8), ("left", 5)):
             table.add_column(name, justify="right", no_wrap=True, width=width)
         table.add_column("", no_wrap=True, width=8)
         for event in self._visible():
-            table.add_row(*_cells(event, seeds), style=STYLES.get(event.phase))
+            table.add_row(*_cells(event, seeds, self._nodes), style=STYLES.get(event.phase))
         table.caption = Text(self._summary(across), style="dim")
         return table
 
@@ -150,7 +161,8 @@ class LiveTable:
 
 def sentence(event: Event) -> str:
     """One event in words."""
-    who = f"{event.label} seed {event.seed}: "
+    where = "" if event.node is None else f" on {event.node}"
+    who = f"{event.label} seed {event.seed}{where}: "
     if event.phase == "train":
         speed = f"{_speed(event)} tokens/s, {_left(event)} left"
         return who + f"step {event.step}/{event.steps}, loss {event.loss:.3f}, {speed}"
@@ -168,6 +180,8 @@ def sentence(event: Event) -> str:
     }
     if event.phase in ("failed", "diverged"):
         return who + f"{event.phase}: {event.reason}"
+    if event.phase == "lost":
+        return who + f"{event.reason}; it goes on elsewhere from its checkpoint"
     return who + said.get(event.phase, event.phase)
 
 
@@ -178,8 +192,8 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-def _cells(event: Event, seeds: bool) -> list:
-    who = [event.label, str(event.seed)] if seeds else [event.label]
+def _cells(event: Event, seeds: bool, nodes: bool) -> list:
+    who = [event.label, *([str(event.seed)] if seeds else []), *([event.node or ""] if nodes else [])]
     if event.phase not in ("train", "measure"):
         done = event.phase in ("finished", "stored")
         loss = "" if event.loss is None else f"{event.loss:.3f}"

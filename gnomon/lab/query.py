@@ -117,7 +117,8 @@ def connect(store: Store | Exported) -> duckdb.DuckDBPyConnection:
         ("lengths", LENGTHS, [row for record in records for row in length_rows(record)]),
         ("groups", GROUPS, [row for record in records for row in group_rows(record)]),
     ):
-        connection.register(f"_{name}", pyarrow.Table.from_pylist(rows, schema=schema(columns)))
+        told = [{key: _told(value) for key, value in row.items()} for row in rows]
+        connection.register(f"_{name}", pyarrow.Table.from_pylist(told, schema=schema(columns)))
         connection.execute(f"create table {name} as select * from _{name}")
         connection.unregister(f"_{name}")
     readable = []
@@ -134,6 +135,11 @@ def connect(store: Store | Exported) -> duckdb.DuckDBPyConnection:
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection
+
+
+def _told(value: Any) -> Any:
+    """A value as a table holds it: half a character, of which the name of a file may consist, as an escape."""
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _source(files: list[Path], columns: Mapping[str, str], together: bool) -> str:
@@ -163,11 +169,11 @@ def run_row(record: Mapping[str, Any]) -> dict[str, Any]:
     knows = learned(record)
     holds = None if knows is False else holds
     values = {
-        **{key: record[key] for key in ("hash", "label", "status", "reason", "started", "finished")},
+        **{key: record.get(key) for key in ("hash", "label", "status", "reason", "started", "finished")},
         **{key: experiment[key] for key in ("encoding", "seed")},
         "options": json.dumps(experiment["options"]),
         "task": task_label(experiment["task"]),
-        "text": record["data"]["name"] if record["data"] and not has_answers(record) else None,
+        "text": None if has_answers(record) else (record.get("data") or {}).get("name"),
         **{key: experiment["model"][key] for key in ("width", "depth", "heads")},
         **{key: experiment["training"][key] for key in ("steps", "batch", "learning_rate")},
         "training_length": training_length,

@@ -114,7 +114,10 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
         settings.report(draft.event("train", **_training(history, experiment)))
         accelerator.log({"loss": history.losses[-1]}, step=history.step)
 
-    watch = Watch(report, settings.stop, store.checkpoint(experiment.hash), settings.checkpoint_seconds)
+    def saved(step: int) -> None:
+        settings.report(draft.event("checkpoint", step=step, steps=training.steps))
+
+    watch = Watch(report, settings.stop, store.checkpoint(experiment.hash), settings.checkpoint_seconds, saved)
     model, history = train(model, task, experiment, accelerator, watch)
     if not accelerator.is_main_process:
         return

@@ -18,27 +18,26 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import filelock
 
 from gnomon.errors import StoreError
-from gnomon.lab import sums
+from gnomon.lab import sums, written
+from gnomon.lab.columns import CURVE, POSITIONS, schema
 from gnomon.lab.experiment import hash_of
 from gnomon.lab.files import REMOVED, beside, clear, identity, renamed, replace_file, sync, whole, writing
+
+if TYPE_CHECKING:
+    import pyarrow
 
 FORMAT = 1
 MARKER = "gnomon-store.json"
 TRIALS = "tuning"
 """The folder of a store that is the store of its trials: they are no results."""
 HASH = re.compile(r"[0-9a-f]{16}")
-
-
-WRITTEN = {"label": str, "status": str, "lengths": list, "cost": dict, "parameters": dict, "environment": dict}
-"""What every record says besides the run it is of, and by what kind of value."""
-
-WITHIN = {"lengths": {"length": int, "status": str}, "parameters": dict.fromkeys(("total", "encoding"), int | None)}
-"""The same of what stands within a part of it, or in each row of a part."""
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+"""What a store cannot be: what lies there has no locks, and no folder that gets its name in one step."""
 
 
 class Store:
@@ -50,6 +49,13 @@ class Store:
     """
 
     def __init__(self, path: str | Path, *, create: bool = False, within: "Store | None" = None):
+        if URL.match(str(path)):
+            raise StoreError(
+                "a store is a folder, and this is a URL",
+                given=str(path),
+                allowed="a folder, also on a file system that machines share",
+                do="--store FOLDER, and copy the folder when the runs are made: it is whole at any moment",
+            )
         self.path = Path(path)
         self.work = self.path / ".work"
         self.create, self.within, self._made = create, within, False
@@ -183,7 +189,7 @@ class Store:
         hash = record["hash"]
         # In ASCII: a name of a file may hold what no encoding of text can write.
         text = json.dumps(record, indent=1, allow_nan=False) + "\n"
-        written = {**files, "record.json": lambda file: file.write_text(text), sums.NAME: sums.write}
+        made = {**files, "record.json": lambda file: file.write_text(text), sums.NAME: sums.write}
 
         def begin() -> Path:
             temporary = beside(self.work / hash)
@@ -191,7 +197,7 @@ class Store:
             return temporary
 
         def end(temporary: Path) -> None:
-            for name, write in written.items():
+            for name, write in made.items():
                 write(temporary / name)
                 sync(temporary / name)
             sync(temporary)
@@ -220,11 +226,11 @@ class Store:
 
     def positions(self, hash: str) -> list[dict[str, Any]]:
         """Loss by position of one run, a row a length and bin; empty for a run that did not finish."""
-        return _rows(self.folder(hash) / "positions.parquet")
+        return _rows(self.folder(hash) / "positions.parquet", POSITIONS)
 
     def curve(self, hash: str) -> list[dict[str, Any]]:
         """The training curve of one run, a row a step; empty for a run that failed before its first."""
-        return _rows(self.folder(hash) / "curve.parquet")
+        return _rows(self.folder(hash) / "curve.parquet", CURVE)
 
     def table(self) -> "Any":
         """The stored numbers, a row a run: a `gnomon.lab.query.Table`."""
@@ -247,28 +253,21 @@ def check_record(record: Any, hash: str, where: str, do: str) -> dict[str, Any]:
         raise StoreError("a newer gnomon wrote this record", given=f"{where}, format {form}", do="upgrade gnomon")
     try:
         sound = form == FORMAT and record["hash"] == hash == hash_of(record["experiment"])
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         sound = False
-    wrong = [] if sound else ["does not describe the run it is named after"]
-    lacks = _lacks(record, WRITTEN) if sound else []
-    for part, kinds in WITHIN.items() if sound and not lacks else ():
-        rows = record[part] if isinstance(record[part], list) else [record[part]]
-        lacks += [f"{name} in {part}" for row in rows for name in _lacks(row, kinds)]
-    wrong += [f"lacks {', '.join(lacks)}"] if lacks else []
+    if not sound:
+        wrong = "it does not describe the run it is named after"
+    else:
+        wrong = ", ".join(written.faults(record))
+        wrong = wrong and f"it lacks, or says by another kind of value: {wrong}"
     if wrong:
-        raise StoreError("a file of the store is damaged", given=f"{where}: it {wrong[0]}", do=do)
+        raise StoreError("a file of the store is damaged", given=f"{where}: {wrong}", do=do)
     return record
-
-
-def _lacks(part: Any, kinds: Mapping[str, Any]) -> list[str]:
-    """The names that a part of a record does not say, or by another kind of value."""
-    part = part if isinstance(part, dict) else {}
-    return [name for name, kind in kinds.items() if name not in part or not isinstance(part[name], kind)]
 
 
 def _json(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text())
+        found = written.loads(file.read_text())
     except (OSError, ValueError) as error:
         raise _damaged(file, str(error)) from error
     if not isinstance(found, dict):
@@ -290,13 +289,20 @@ def _damaged(file: Path, why: str) -> StoreError:
     )
 
 
-def _rows(file: Path) -> list[dict[str, Any]]:
+def read_table(file: Path, columns: Mapping[str, str], do: str) -> "pyarrow.Table":
+    """A Parquet file with these columns, and perhaps others. StoreError where it has them not."""
     import pyarrow
     from pyarrow import parquet
 
+    try:
+        # Not by its name: pyarrow knows no name that is not text.
+        with file.open("rb") as opened:
+            return parquet.read_table(opened).select([*columns]).cast(schema(columns))
+    except (OSError, pyarrow.ArrowException, KeyError) as error:
+        raise StoreError("a file of the store is damaged", given=f"{file}: {error}", do=do) from error
+
+
+def _rows(file: Path, columns: Mapping[str, str]) -> list[dict[str, Any]]:
     if not file.is_file():
         return []
-    try:
-        return parquet.read_table(file).to_pylist()
-    except (OSError, pyarrow.ArrowException) as error:
-        raise _damaged(file, str(error)) from error
+    return read_table(file, columns, f"remove {file.parent} and run the same command again").to_pylist()

@@ -7,10 +7,13 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar, get_origin, get_type_hints
 
-from gnomon.errors import OptionError, unknown
+from gnomon.errors import OptionError, shown, unknown
 from gnomon.typed import typed
 
 T = TypeVar("T")
+
+DEPTH = 8
+"""Lists within lists, at most: no option has as many."""
 
 
 def check(instance: Any) -> None:
@@ -28,7 +31,7 @@ def check(instance: Any) -> None:
 def read(kind: type[T], data: Any, where: str) -> T:
     """An instance of the dataclass `kind` from parsed JSON; `where` names it in errors."""
     if not isinstance(data, Mapping):
-        raise OptionError(f"{where} is a table of options", given=repr(data), allowed="a JSON object")
+        raise OptionError(f"{where} is a table of options", given=shown(data), allowed="a JSON object")
     known = {field.name: field for field in fields(kind)}
     for key in data:
         if key not in known:
@@ -63,14 +66,23 @@ def _table(value: Mapping, where: str) -> Mapping[str, Any]:
     return MappingProxyType({str(key): plain(value[key], f"{where}[{key!r}]") for key in sorted(value, key=str)})
 
 
-def plain(value: Any, where: str) -> Any:
+def plain(value: Any, where: str, depth: int = DEPTH) -> Any:
     """`value` in the one form that JSON gives back: 10000.0 is 10000, a list is a tuple."""
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         return int(value)
-    if value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value)):
+    if value is None or isinstance(value, str | bool) or (isinstance(value, int | float) and _is_finite(value)):
         return value
-    if isinstance(value, list | tuple):
-        return tuple(plain(item, where) for item in value)
+    if isinstance(value, list | tuple) and depth:
+        return tuple(plain(item, where, depth - 1) for item in value)
     raise OptionError(
-        f"{where} cannot be written down", given=repr(value), allowed="numbers, text, true, false, null, lists of them"
+        f"{where} cannot be written down",
+        given=shown(value),
+        allowed=f"finite numbers, text, true, false, null, lists of them, {DEPTH} within each other at most",
     )
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False

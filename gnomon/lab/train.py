@@ -41,6 +41,8 @@ class Watch:
     """Where to write checkpoints; None: nowhere."""
     every: float = 20.0
     """Seconds between two checkpoints."""
+    saved: Callable[[int], None] = field(default=lambda step: None)
+    """Called with the step of a checkpoint, once it is on disk."""
 
 
 def learning_rate(training: Training, step: int) -> float:
@@ -128,6 +130,7 @@ def train(
             history.memory = _gathered(past, accelerator)
             if accelerator.is_main_process:
                 checkpoint.save(watch.checkpoint, experiment.hash, model, optimizer, history)
+                watch.saved(history.step)
             saved = begun = time.perf_counter()
         if stop and not last:
             raise Stopped

@@ -1,6 +1,5 @@
 """What is wrong with a store: each run held against its experiment, its tables and its weights, and what was left."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import filelock
 import pyarrow
 
 from gnomon.errors import StoreError
-from gnomon.lab import consistency, sums
+from gnomon.lab import consistency, sums, written
 from gnomon.lab.experiment import Experiment, hash_of
 from gnomon.lab.files import identity
 from gnomon.lab.store import HASH, TRIALS, Store
@@ -236,7 +235,7 @@ def _unusable(file: Path, where: str, hash: str) -> Fault:
 def _hash_within(file: Path) -> str | None:
     """The run that a record describes, by its experiment; None where it cannot be told."""
     try:
-        record = json.loads(file.read_text())
+        record = written.loads(file.read_text())
         return hash_of(record["experiment"]) if record["hash"] == hash_of(record["experiment"]) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -1,6 +1,7 @@
 """The process of one run: reads what to do from stdin, tells what happens on stdout, one JSON object a line.
 
-    {"experiment": {...}, "store": "runs", "threads": 1, "settings": {...}}  ->  {"event": {...}} ... {"end": "written"}
+    {"folder": null, "experiment": {...}, "store": "runs", "threads": 1, "settings": {...}}
+    -> {"event": {...}} ... {"end": "written"}
 
 It stops after a checkpoint on SIGTERM, and when whoever started it is gone.
 """
@@ -10,14 +11,16 @@ import logging
 import os
 import sys
 import time
+from dataclasses import replace
 from typing import Any, TextIO
 
 import torch
 
 from gnomon.errors import StoreError
-from gnomon.lab.events import Event
+from gnomon.lab.events import ASIDE, Event
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.interrupt import flagged
+from gnomon.lab.log import warned
 from gnomon.lab.run import Settings, run
 from gnomon.lab.store import Store
 
@@ -41,6 +44,9 @@ class Wire:
             self.broken = True
 
     def report(self, event: Event) -> None:
+        if event.phase in ASIDE:
+            self.send({"event": event.to_json()})
+            return
         now = time.monotonic()
         phase, before = self._last
         if event.phase != phase or now - before >= EVERY:
@@ -54,10 +60,13 @@ def main() -> int:
     os.dup2(2, 1)
     logging.basicConfig(stream=sys.stderr, format="%(message)s")
     task = json.loads(sys.stdin.readline())
+    if task["folder"] is not None:
+        os.chdir(task["folder"])
     torch.set_num_threads(task["threads"])
     experiment = Experiment.from_json(task["experiment"])
     wire.report(Event(experiment.hash, experiment.title, experiment.seed, "start", steps=experiment.training.steps))
-    with flagged() as signalled:
+    told = Event(experiment.hash, experiment.title, experiment.seed, "warning")
+    with flagged() as signalled, warned(lambda text: wire.report(replace(told, reason=text))):
         given = {**task["settings"], "trackers": tuple(task["settings"]["trackers"])}
         settings = Settings(**given, report=wire.report, stop=lambda: wire.broken or signalled())
         try:

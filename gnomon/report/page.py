@@ -13,6 +13,7 @@ from gnomon.report.document import framed
 from gnomon.report.drawings import errors_told
 from gnomon.report.frames import Stored
 from gnomon.report.headline import headline
+from gnomon.report.letters import readable
 from gnomon.report.palette import VARIABLES, Look
 from gnomon.report.portraits import Portrait, portrait
 from gnomon.report.still import put
@@ -49,6 +50,7 @@ def write(
     out = Path(out)
     if out.is_dir():
         raise OptionError("a report is one file", given=f"the folder {out}", do=f"name a file: {out / 'report.html'}")
+    records, portraits, trials, analyses, command = readable((records, portraits, trials, analyses, command))
     parts = [
         _part(summary, f"-{at}" * (at > 0), positions or {}, curves or {}, portraits or {})
         for at, summary in enumerate(by_task(records))

@@ -25,7 +25,27 @@ class Sheets:
 def finish(chart: alt.LayerChart, sheets: Sheets, palette: Palette, width: int | str, height: int) -> Spec:
     """The specification, `width` in pixels or "container"."""
     sized = chart.properties(width=width, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
-    return sized.configure(**config(palette)).to_dict() | {"datasets": sheets.rows}
+    return _told(sized.configure(**config(palette)).to_dict()) | {"datasets": sheets.rows}
+
+
+def _told(spec: object) -> object:
+    """The same, with titles of tooltips that stay text in the expression which Vega-Lite writes around them.
+
+    It escapes their quotes, and no backslash and no end of a line.
+    """
+    if isinstance(spec, list):
+        return [_told(inner) for inner in spec]
+    if not isinstance(spec, dict):
+        return spec
+    return {name: _titled(inner) if name == "tooltip" else _told(inner) for name, inner in spec.items()}
+
+
+def _titled(tooltip: object) -> object:
+    if isinstance(tooltip, list):
+        return [_titled(each) for each in tooltip]
+    if isinstance(tooltip, dict) and isinstance(title := tooltip.get("title"), str):
+        return tooltip | {"title": " ".join(title.split()).replace("\\", "\\\\")}
+    return tooltip
 
 
 def config(palette: Palette) -> dict[str, object]:

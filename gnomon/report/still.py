@@ -9,6 +9,7 @@ from gnomon.checked import checked
 from gnomon.errors import DataError, OptionError, unknown
 from gnomon.lab.files import replace_file, writing
 from gnomon.report.figures import by_length
+from gnomon.report.letters import readable
 from gnomon.report.palette import LIGHT
 from gnomon.report.summary import Record, by_task
 
@@ -23,7 +24,7 @@ def figure(records: Sequence[Record], path: Path | str, *, quantity: str | None 
     token_accuracy or loss of a task with answers. Folders are made. Raises OptionError for another suffix or quantity,
     or for runs of several tasks, DataError when no run measured anything.
     """
-    summaries, path = by_task(records), Path(path)
+    summaries, path = by_task(readable(records)), Path(path)
     if len(summaries) > 1:
         named = ", ".join(summary.task for summary in summaries)
         raise OptionError("a figure is of one task", given=named, do="keep the runs of each task in a store of its own")

@@ -154,8 +154,8 @@ RECORD: dict[str, tuple[tuple, object, str]] = {
     "hash": (("hash",), "0" * 16, "does not describe the run"),
     "a length that is missing": (("lengths",), [], "it has lengths []"),
     "a length twice": (("lengths", 1, "length"), 8, "it has lengths [8, 8, 32]"),
-    "a loss that is none": (("lengths", 0, "loss"), float("nan"), "no finite number: loss"),
-    "a loss that is missing": (("lengths", 0, "loss"), None, "not as a run writes it"),
+    "a loss that is none": (("lengths", 0, "loss"), float("nan"), "NaN is no number of JSON"),
+    "a loss that is missing": (("lengths", 0, "loss"), None, "by another kind of value: lengths[0].loss"),
     "a loss that is another": (("lengths", 0, "loss"), 4.0, "contradicts the other numbers: bits_per_byte"),
     "an excess": (("lengths", 2, "paired_excess"), 0.5, "contradicts the other numbers: paired_excess"),
     "a perplexity": (("lengths", 2, "sliding_perplexity"), 0.5, "contradicts the other numbers: sliding_perplexity"),
@@ -165,7 +165,7 @@ RECORD: dict[str, tuple[tuple, object, str]] = {
     "text": (("data", "digest"), "0", "the text it was made with is not that of its experiment"),
     "parameters": (("parameters", "total"), 5, "its record says 5"),
     "speed": (("cost", "ms_per_step"), 1e9, "its speed is not that of its record"),
-    "no cost": (("cost",), {}, "not as a run writes it: KeyError: 'ms_per_step'"),
+    "no cost": (("cost",), {}, "cost.ms_per_step, cost.peak_memory_bytes"),
     "newer": (("format",), 9, "a newer gnomon wrote this record"),
 }
 

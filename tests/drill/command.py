@@ -43,8 +43,8 @@ class _Told(pool.Pool):
         super().__init__(*given)
         self.told = told
 
-    def start(self, experiment: Experiment, device: str | None = None) -> None:
-        super().start(experiment, device)
+    def start(self, experiment: Experiment) -> None:
+        super().start(experiment)
         with self.told.open("a") as file:
             file.write(f"{experiment.hash} {self.running[experiment.hash].pid}\n")
 

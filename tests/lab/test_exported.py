@@ -61,7 +61,7 @@ def test_what_is_no_export_is_said(store: Store, tmp_path: Path):
         ("[]", "line 2"),
         (lines[1].replace('"seed":0', '"seed":9'), "does not describe"),
         (lines[1].replace('"format":1', '"format":99'), "newer"),
-        (json.dumps(json.loads(lines[1]) | {"lengths": 3}), "lacks lengths"),
+        (json.dumps(json.loads(lines[1]) | {"lengths": 3}), "kind of value: lengths"),
     ):
         records.write_text("\n".join([lines[0], wrong, *lines[2:]]) + "\n")
         with pytest.raises(StoreError, match=f"(?s).*{said}"):

@@ -1,13 +1,16 @@
+from functools import partial
+
 import pytest
 
 from gnomon import report
-from tests.report import fakes
+from tests.report import fakes, hostile
 
 STORES = {
     "one seed": fakes.one_seed,
     "three seeds": fakes.three_seeds,
     "troubled": fakes.troubled,
     "analysed": fakes.troubled,
+    "hostile": lambda: hostile.records(hostile.WORDS),
 }
 
 
@@ -22,10 +25,12 @@ def written(tmp_path_factory):
             made[name] = report.write(
                 records,
                 tmp_path_factory.mktemp("report") / "report.html",
-                positions=fakes.positions(records),
-                curves=fakes.curves(records),
-                portraits=fakes.portraits(records),
-                analyses=fakes.analyses() if name == "analysed" else None,
+                positions={} if name == "hostile" else fakes.positions(records),
+                curves={} if name == "hostile" else fakes.curves(records),
+                portraits=hostile.portraits(records, hostile.WORDS) if name == "hostile" else fakes.portraits(records),
+                analyses={"analysed": fakes.analyses, "hostile": partial(hostile.analyses, hostile.WORDS)}.get(
+                    name, lambda: None
+                )(),
             )
         return made[name]
 

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import NoAlertPresentException
 from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -94,7 +95,7 @@ def rgb(colour):
     return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
 
 
-@pytest.mark.parametrize("name", ["one seed", "three seeds", "troubled", "analysed"])
+@pytest.mark.parametrize("name", ["one seed", "three seeds", "troubled", "analysed", "hostile"])
 def test_every_figure_is_drawn_without_an_error_or_a_request(opened, name):
     driver = opened(name)
     for folded in driver.find_elements(By.CSS_SELECTOR, ".analysis"):
@@ -126,6 +127,22 @@ def test_the_policy_blocks_code_from_strings_and_injected_scripts(opened):
         "const s = document.createElement('script'); s.text = 'window.ran = 1'; document.body.append(s)"
     )
     assert driver.execute_script("return typeof window.ran") == "undefined"
+
+
+def test_what_attacks_the_page_does_nothing(opened):
+    """Text that would be code, everywhere: whatever is clicked, focused and pointed at, nothing runs or pops up."""
+    driver = opened("hostile")
+    for folded in driver.find_elements(By.CSS_SELECTOR, "details > summary"):
+        driver.execute_script("arguments[0].click(); arguments[0].focus()", folded)
+    for button in driver.find_elements(By.CSS_SELECTOR, "button, th[title], label"):
+        driver.execute_script("arguments[0].click(); arguments[0].dispatchEvent(new Event('mouseover'))", button)
+    with pytest.raises(NoAlertPresentException):
+        _ = driver.switch_to.alert
+    assert driver.execute_script("return typeof window.pwned") == "undefined"
+    assert len(driver.find_elements(By.TAG_NAME, "script")) == 4
+    handlers = "[onload], [onerror], [onclick], [onfocus], [onmouseover]"
+    assert not driver.find_elements(By.CSS_SELECTOR, f"img, iframe, {handlers}")
+    assert driver.get_log("browser") == []
 
 
 def test_the_legend_hides_and_shows(opened):

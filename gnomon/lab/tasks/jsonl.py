@@ -9,7 +9,6 @@ so that equal lines lie together and a line that is added moves no other.
 """
 
 import hashlib
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from gnomon.errors import DataError, OptionError
+from gnomon.lab import written
 from gnomon.lab.seeds import generator
 from gnomon.lab.task import Batch, Chance
 from gnomon.lab.tasks import guess
@@ -109,7 +109,7 @@ def read(path: Path) -> list[Pair]:
 def _pair(line: str, where: str) -> Pair:
     allowed = '{"input": "...", "target": "..."}'
     try:
-        found = json.loads(line)
+        found = written.loads(line)
     except ValueError as error:
         raise DataError(f"{where}: not JSON", given=f"{line[:100]}: {error}", allowed=allowed) from error
     if not isinstance(found, dict) or found.keys() != {"input", "target"}:
@@ -133,7 +133,8 @@ def _part(pair: Pair) -> str:
 
 def _padded(rows: list[bytes]) -> Tensor:
     width = max(map(len, rows))
-    return torch.tensor([[*row, *[BLANK] * (width - len(row))] for row in rows], dtype=torch.int64).view(-1, width)
+    filled = [[*row, *[BLANK] * (width - len(row))] for row in rows]
+    return torch.tensor(filled, dtype=torch.int64).view(len(rows), width)
 
 
 def _several(numbers: list[int]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon import user_code
-from gnomon.errors import OptionError, UserError, unknown
+from gnomon.errors import OptionError, UserError, shown, unknown
 from gnomon.lab.task import Group, Task
 from gnomon.typed import typed
 from gnomon.user_code import where
@@ -37,7 +37,7 @@ def load(name: str) -> type[Task]:
     if kind not in found:
         raise unknown(f"task in {path}", kind, classes)
     if kind not in classes:
-        raise OptionError(f"{kind} of {path} is no task defined there", given=repr(found[kind])[:100], do=DO)
+        raise OptionError(f"{kind} of {path} is no task defined there", given=shown(found[kind]), do=DO)
     task = classes[kind]
     if inspect.isabstract(task):
         given = "without " + ", ".join(sorted(task.__abstractmethods__))

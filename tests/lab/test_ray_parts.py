@@ -1,0 +1,197 @@
+"""What a sweep on a cluster rests on, each by itself: room, retries, what a node refuses, and what is shown."""
+
+import io
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from gnomon.errors import OptionError, StoreError, UserError
+from gnomon.lab import agent, cluster, engine, sweep
+from gnomon.lab.events import Event, Quiet
+from gnomon.lab.experiment import Experiment
+from gnomon.lab.pool import task
+from gnomon.lab.progress import LiveTable, sentence
+from gnomon.lab.run import Settings, run
+from gnomon.lab.store import Store
+from gnomon.lab.sweep import Sweep
+from gnomon.lab.workers import End, Message
+from tests.lab.toys import toy
+
+GIB = 2**30
+SETTINGS = {"command": "again", "cpu": True, "trackers": (), "checkpoint_seconds": 20.0, "retry": False}
+
+
+def node(cpus: float, gpus: float = 0, memory: float = 64) -> dict[str, float]:
+    return {"CPU": cpus, "GPU": gpus, "memory": memory * GIB}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "runs", "gpus", "most", "threads"),
+    [
+        ([node(2), node(2)], 9, False, 99, 1),
+        ([node(2), node(2)], 2, False, 99, 2),
+        ([node(2), node(2)], 1, False, 99, 2),  # a run lies on one node
+        ([node(8), node(3)], 2, False, 99, 4),  # both on the first
+        ([node(8), node(8)], 1, False, 3, 3),
+        ([node(16, gpus=2), node(64)], 9, True, 99, 8),  # without a GPU a node has no place
+        ([node(8, memory=2.5)], 9, False, 99, 4),  # memory for two
+    ],
+)
+def test_cores_are_divided_among_the_runs_that_have_room(nodes, runs: int, gpus: bool, most: int, threads: int):
+    assert cluster.share(nodes, runs, gpus, most) == threads
+
+
+@pytest.mark.parametrize("nodes", [[node(0)], [node(0.5), node(0.5)], [node(4, memory=0.5)], []])
+def test_a_cluster_without_room_is_refused(nodes):
+    with pytest.raises(OptionError, match="no node of the cluster has room"):
+        cluster.share(nodes, 1, False, 99)
+
+
+class Fakes:
+    """Workers that end as they are told: a run is made, or its worker ends in that way."""
+
+    count, gpus = 1, False
+
+    def __init__(self, store: Store, ends: Sequence[End | None], retries: int):
+        self.store, self.ends, self.retries = store, list(ends), retries
+        self.heard: list[Message] = []
+
+    def start(self, experiment: Experiment) -> None:
+        if self.ends[0] is None:
+            self.heard.append(Message(experiment.hash, {"end": run(experiment, self.store, Settings())}))
+        self.heard.append(Message(experiment.hash, None))
+
+    def next(self, timeout: float) -> Message | None:
+        return self.heard.pop(0) if self.heard else None
+
+    def end(self, hash: str) -> End:
+        return self.ends.pop(0) or End("")
+
+    def stop(self) -> None:
+        pass
+
+
+class Listener(Quiet):
+    def __init__(self):
+        self.phases: list[str] = []
+
+    def update(self, event: Event) -> None:
+        self.phases.append(event.phase)
+
+
+LOST = End("its worker was lost on b", lost=True)
+UNBEGUN = End("its worker was lost before it began", lost=True, begun=False)
+
+
+@pytest.mark.parametrize(
+    ("ends", "retries", "phases", "reason"),
+    [
+        ([LOST, LOST, None], 2, ["lost", "lost"], None),
+        ([LOST, LOST, LOST], 2, ["lost", "lost", "failed"], "its worker was lost on b; lost 2 times before"),
+        ([UNBEGUN, LOST, UNBEGUN, UNBEGUN, None], 1, ["lost"] * 4, None),
+        ([UNBEGUN] * (sweep.UNBEGUN + 1), 1, ["lost"] * sweep.UNBEGUN + ["failed"], UNBEGUN.reason),
+        ([LOST], 0, ["failed"], "its worker was lost on b"),
+        ([End("the process ended with code 1")], 2, ["failed"], "the process ended with code 1"),
+    ],
+)
+def test_a_run_is_begun_again_as_often_as_its_worker_may_be_lost(
+    text: Path, tmp_path: Path, monkeypatch, ends: list, retries: int, phases: list[str], reason: str | None
+):
+    monkeypatch.setattr(sweep, "GONE", 0.0)
+    experiment, store, listener = toy(text, "none", steps=2), Store(tmp_path / "runs", create=True), Listener()
+    made = Sweep([experiment], Fakes(store, ends, retries), store, SETTINGS, listener)
+    made.run(lambda: False)
+    assert (listener.phases, made.waiting) == (phases, {})
+    assert store.record(experiment.hash)["reason"] == reason
+
+
+def test_a_node_that_can_make_no_run_ends_the_sweep(text: Path, tmp_path: Path):
+    store, wrong = Store(tmp_path / "runs", create=True), OptionError("another version of torch")
+    made = Sweep([toy(text)], Fakes(store, [End("", error=wrong)], 3), store, SETTINGS, Listener())
+    with pytest.raises(OptionError) as raised:
+        made.run(lambda: False)
+    assert raised.value is wrong and store.hashes() == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "said"),
+    [
+        ({"wanted": {**agent.versions(), "torch": "1.0"}}, OptionError, "another version of torch"),
+        ({"log": "{here}/gone.log"}, StoreError, "does not see the store"),
+        ({"folder": "{here}/gone"}, OptionError, "does not see the folder"),
+    ],
+)
+def test_a_node_on_which_no_run_can_be_made_says_why(
+    text: Path, tmp_path: Path, monkeypatch, changed: dict, kind: type[UserError], said: str
+):
+    monkeypatch.setattr(agent, "_node", lambda: "0123")
+    log = tmp_path / "worker.log"
+    log.touch()
+    given = {"log": str(log), "folder": str(tmp_path), "wanted": agent.versions()}
+    for name, value in changed.items():
+        given[name] = value.format(here=tmp_path) if isinstance(value, str) else value
+    told = task(toy(text), Store(tmp_path / "runs", create=True), 1, SETTINGS, given["folder"])
+    messages = agent.Agent(told, given["log"], given["wanted"]).messages()
+    assert next(messages)["node"] == "0123"
+    with pytest.raises(kind, match=said):
+        next(messages)
+
+
+def refused(text: Path, tmp_path: Path) -> OptionError:
+    with pytest.raises(OptionError) as raised:
+        engine.run([toy(text)], tmp_path / "runs", engine="ray")
+    assert not (tmp_path / "runs").exists()
+    return raised.value
+
+
+def test_no_cluster_is_a_mistake(text: Path, tmp_path: Path, monkeypatch):
+    pytest.importorskip("ray", reason="the package ray is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("RAY_ADDRESS", address := f"127.0.0.1:{free.getsockname()[1]}")
+    assert address in refused(text, tmp_path).given
+    monkeypatch.setenv("RAY_ADDRESS", "ray://127.0.0.1:10001")
+    assert "within the cluster" in refused(text, tmp_path).asked
+
+
+def test_ray_is_an_extra(text: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    error = refused(text, tmp_path)
+    assert "needs the package ray" in error.asked and ".[ray]" in error.do
+
+
+def test_engines_are_two(text: Path, tmp_path: Path, monkeypatch):
+    with pytest.raises(OptionError, match="did you mean 'ray'"):
+        engine.run([toy(text)], tmp_path / "runs", engine="rai")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert "together" in refused(text, tmp_path).asked
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/runs", "gs://bucket", "memory://runs", "file:///shared/runs"])
+def test_a_store_is_no_url(url: str):
+    with pytest.raises(StoreError, match="a store is a folder"):
+        Store(url, create=True)
+
+
+def test_progress_shows_the_node_of_every_worker():
+    at_work = Event("a" * 16, "rope", 0, "train", 300, 600, 2.0, 31_400.0, 24.6, node="gpu-7")
+    assert sentence(at_work).startswith("rope seed 0 on gpu-7: step 300/600")
+    lost = replace(at_work, phase="lost", node=None, reason="its worker was lost on gpu-7")
+    assert sentence(lost).endswith("lost on gpu-7; it goes on elsewhere from its checkpoint")
+    out = io.StringIO()
+    table = LiveTable(Console(file=out, force_terminal=True, width=80, height=24))
+    table.begin([replace(at_work, phase="queued", node=None)])
+    for event in (at_work, lost, replace(at_work, node="a-node-with-a-long-name")):
+        table.update(event)
+    table.end()
+    assert "it goes on elsewhere" in out.getvalue()
+    paper = Console(file=io.StringIO(), width=80, color_system=None)
+    paper.print(table.render())
+    lines = paper.file.getvalue().splitlines()
+    [row] = [line for line in lines if line.startswith("rope")]
+    assert "node" in lines[0] and "a-node-with…" in row and "300/600" in row and max(map(len, lines)) <= 80
