@@ -52,7 +52,7 @@ def _experiments(found: dict, path: Path, form: str | None) -> list[Experiment]:
     """Those of a form of the file, or its only ones."""
     forms = found.get("FORMS")
     if forms is not None:
-        if not isinstance(forms, dict) or not forms:
+        if not isinstance(forms, dict) or not forms or not all(isinstance(name, str) for name in forms):
             do = 'write FORMS = {"quick": [...], "standard": [...]}'
             raise OptionError(f"FORMS of {path} names lists of experiments", given=shown(forms), do=do)
         name = form or (FORM if FORM in forms else next(iter(forms)))

@@ -73,6 +73,13 @@ def test_columns_that_are_no_width(columns: str, gnomon, monkeypatch: pytest.Mon
     assert gnomon("cite", "ropee").code == 2
 
 
+@pytest.mark.parametrize("words", [[], ["--form", "quick"], ["--form", "1"]], ids=" ".join)
+def test_forms_have_names(words: list[str], gnomon, here: Path):
+    Path("plan.py").write_text(PLAN + "FORMS = {1: EXPERIMENTS}\n")
+    done = gnomon("compare", "plan.py", *words)
+    assert done.code == 2 and "FORMS of plan.py names lists of experiments" in done.err
+
+
 @pytest.mark.parametrize("columns", ["1", "5", "20"])
 def test_help_on_a_narrow_screen_ends(columns: str, gnomon, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("COLUMNS", columns)

@@ -48,12 +48,12 @@ def _with_runs(strike: Callable[[Sandbox, object], None]) -> Callable[[Sandbox, 
 
 
 ATTACKS: dict[str, Attack] = {
-    "command lines": Attack(words.lines(), command_line, 15),
-    "surroundings": Attack(words.surroundings, surroundings, 5),
-    "experiments": Attack(code.files, _without_runs(code.plan), 20),
-    "records": Attack(stored.records, _without_runs(stored.record), 6),
-    "exported results": Attack(stored.exported, _without_runs(stored.told), 6),
-    "files of a store": Attack(stored.files, _without_runs(stored.file), 6),
-    "texts": Attack(read.texts, _with_runs(read.text), 8),
-    "pairs": Attack(read.pairs, _with_runs(read.jsonl), 8),
+    "command lines": Attack(words.lines(), command_line, 12),
+    "surroundings": Attack(words.surroundings, surroundings, 4),
+    "experiments": Attack(code.files, _without_runs(code.plan), 15),
+    "records": Attack(stored.records, _without_runs(stored.record), 4),
+    "exported results": Attack(stored.exported, _without_runs(stored.told), 4),
+    "files of a store": Attack(stored.files, _without_runs(stored.file), 4),
+    "texts": Attack(read.texts, _with_runs(read.text), 4),
+    "pairs": Attack(read.pairs, _with_runs(read.jsonl), 4),
 }

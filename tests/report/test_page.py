@@ -205,3 +205,10 @@ def test_where_no_run_finished_nothing_was_measured(tmp_path):
     shown = Page(report.write(lost, tmp_path / "lost.html").read_text(encoding="utf-8")).text
     assert "Nothing was measured: no run finished" in shown and "out of memory" in shown
     assert "per token" not in shown and "Results by encoding" not in shown
+
+
+def test_an_experiment_need_not_say_how_it_was_measured(tmp_path):
+    run = record("rope")
+    del run["experiment"]["measure"]["pairs"]
+    text = report.write([run], tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The same targets are scored at every length" in Page(text).text
