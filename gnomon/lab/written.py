@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gnomon.lab import parts
 from gnomon.lab.columns import GROUPS, LENGTHS, RUNS
 
 LARGEST = 2**63
@@ -131,6 +132,8 @@ def _fits(value: Any, part: Part, where: str) -> Iterator[str]:
 def _together(record: Mapping[str, Any]) -> Iterator[str]:
     """Faults that are none of one value: what a kind of task, and what a length that was measured, has to say."""
     task, data = record["experiment"]["task"], record.get("data") or {}
+    if task.get("kind", "text") not in parts.KINDS:
+        yield "experiment.task.kind"
     answers = task.get("kind") == "problem"
     if answers:
         yield from _within(task, {"name": TEXT, "options": Part({})}, "experiment.task")

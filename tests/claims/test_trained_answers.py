@@ -11,6 +11,7 @@ from gnomon.lab import corpus
 from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Training, hash_of
 from gnomon.lab.exported import export
 from gnomon.lab.store import Store
+from tests.claims.made_up import keep
 from tests.lab.toys import make
 
 PLAIN, HINTS = "addition", "addition order=reversed hints=12"
@@ -114,6 +115,7 @@ def record_of(made, encoding, seed, options, in_range, past, groups=None):
     record |= {"label": encoding, "hash": hash_of(record["experiment"])}
     for row in record["lengths"]:
         row["exact"] = in_range if row["length"] == 2 else past
+        row["status"] = "refused" if row["exact"] is None else "measured"
         row["groups"] = [{"name": name, "trained": False, "exact": share} for name, share in (groups or {}).items()]
     return record
 
@@ -145,8 +147,7 @@ def results(made, monkeypatch):
     monkeypatch.setattr(experiments, "FOLDER", folder)
 
     def write(records):
-        (folder / "addition").mkdir(exist_ok=True)
-        (folder / "addition" / "records.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in records))
+        keep(folder, addition=records)
 
     return lambda *runs: write([record_of(record, *run) for run in runs])
 

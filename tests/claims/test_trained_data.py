@@ -1,6 +1,5 @@
 """C19, C20 and C33: other numbers, another verdict; and evidence has every run in it, also one that was lost."""
 
-import json
 from copy import deepcopy
 
 import pytest
@@ -11,6 +10,7 @@ from gnomon.lab import corpus, engine
 from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Training, hash_of
 from gnomon.lab.exported import export
 from gnomon.lab.store import Store
+from tests.claims.made_up import keep
 
 SEEDS = (0, 1, 2)
 GEOMETRY = dict(
@@ -170,9 +170,7 @@ def results(made, monkeypatch):
     monkeypatch.setattr(experiments, "FOLDER", folder)
 
     def write(name, *runs):
-        (folder / name).mkdir(exist_ok=True)
-        lines = [json.dumps(changed(record, *run)) for run in runs]
-        (folder / name / "records.jsonl").write_text("".join(f"{line}\n" for line in lines))
+        keep(folder, **{name: [changed(record, *run) for run in runs]})
 
     return write
 
@@ -229,9 +227,9 @@ def test_c20_names_tasks_and_reads_both_times(results):
     assert (numbers["near"], numbers["far"]) == (128, 512)
     assert numbers["runs"] == [
         ["learned", 0, "ecg", True, 0.9, 0.5, 0.4],
+        ["rope", 1, "GunPoint", False, None, None, None],
         ["t5", 1, c20.STAMPED, True, 0.9, 0.5, 0.4],
         ["t5", 1, c20.COUNTED, False, 0.9, 0.5, 0.4],
-        ["rope", 1, "GunPoint", False, None, None, None],
     ]
 
 
@@ -249,8 +247,8 @@ def test_c33_counts_pictures_and_sequences(results):
     numbers = c33.evidence()
     c33.CLAIM.check(numbers)
     assert numbers["runs"] == [
-        ["learned axes=2", 0, "digits", 3997, True, 0.9],
         ["learned flattened", 0, "digits", 799, False, 0.5],
+        ["learned axes=2", 0, "digits", 3997, True, 0.9],
         ["rope axes=2", 0, "digits", 799, False, None],
         ["t5", 0, "a token at a distance", 512, False, 0.3],
     ]

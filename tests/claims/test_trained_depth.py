@@ -10,9 +10,9 @@ from gnomon.claims.rules.c28 import _rank
 from gnomon.lab import corpus
 from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Training
 from gnomon.lab.measures import Mean
-from gnomon.lab.parts import canonical
 from gnomon.lab.probes.dilution import Dilution, Layer
 from gnomon.lab.probes.distance import Distance, Head
+from tests.claims.made_up import keep
 
 SEEDS = {0: -0.01, 1: 0.0, 2: 0.01}
 """By how much the numbers of a seed are off; the interval of what all are off by alike has no width."""
@@ -45,6 +45,7 @@ READ, NOISE, MADE, ENTERS = (
     "what attention makes of positions added once",
     "what attention makes of positions that enter every layer",
 )
+
 CASES_23 = [
     (dict(sinusoidal=FADES, rope=STAYS), "holds", "sinusoidal 0.90 to 0.60 (-0.300"),
     (dict(sinusoidal=FADES, rope=GOES), "holds if", f"of {READ} and of {NOISE} and of {MADE}: not so of {ENTERS}."),
@@ -192,8 +193,7 @@ def record(experiment, lengths, **probes):
 
 
 def store(folder, name, records):
-    (folder / name).mkdir(parents=True)
-    (folder / name / "records.jsonl").write_text("".join(f"{canonical(each)}\n" for each in records))
+    keep(folder, **{name: records})
 
 
 @pytest.fixture

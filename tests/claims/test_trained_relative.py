@@ -17,6 +17,7 @@ from gnomon.lab.experiment import Experiment, Measure, Model, Problem, Training,
 from gnomon.lab.run import Settings, run
 from gnomon.lab.store import Store
 from gnomon.laws import LAWS, judge
+from tests.claims.made_up import keep
 from tests.claims.relative import C18, CASES, EXAMPLES, UNKNOWN
 
 
@@ -71,8 +72,7 @@ def results(monkeypatch, tmp_path):
     monkeypatch.setattr(experiments, "FOLDER", tmp_path)
 
     def write(name, records):
-        (tmp_path / name).mkdir(exist_ok=True)
-        (tmp_path / name / "records.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in records))
+        keep(tmp_path, **{name: records})
 
     return write
 

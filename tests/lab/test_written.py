@@ -48,6 +48,8 @@ CHANGES = {
     "no learning rate": (("experiment", "training", "learning_rate"), None, "experiment.training.learning_rate"),
     "lengths of an experiment": (("experiment", "measure", "lengths"), [8, None], "experiment.measure.lengths[1]"),
     "options that are a list": (("experiment", "options"), [], "experiment.options"),
+    "no kind of task": (("experiment", "task", "kind"), None, "experiment.task.kind"),
+    "another kind of task": (("experiment", "task", "kind"), "image", "experiment.task.kind"),
     "an environment that is text": (("environment",), "torch", "environment"),
     "a baseline that is text": (("data", "unigram_loss"), {"test": "x"}, "data.unigram_loss.test"),
     "a variant without lengths": (("variants",), [{"options": {}}], "variants[0].lengths"),
