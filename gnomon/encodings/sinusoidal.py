@@ -12,6 +12,10 @@ from gnomon.encoding import Domain, Encoding, Property
 from gnomon.encodings.frequencies import angles, block_diagonal, geometric
 from gnomon.errors import OptionError
 from gnomon.positions import Positions
+from gnomon.traced import traced
+
+AT_ONCE = 2**18
+"""Numbers of the table that are in float64 at a time."""
 
 Convention = Literal["paper", "tensor2tensor"]
 
@@ -117,7 +121,19 @@ class Sinusoidal(Encoding):
 
     def embed(self, x: Float[Tensor, "b n w"], pos: Positions) -> Float[Tensor, "b n w"]:
         self.check_positions(pos)
-        return x + pos.only_placed(self.amplitude * self.table(pos.anchored())).to(x.dtype)
+        return x + pos.only_placed(self._added(pos.anchored(), x.dtype))
+
+    def _added(self, coords: Tensor, dtype: torch.dtype) -> Tensor:
+        """s PE of coordinates, of which some at a time are in float64."""
+        tokens = coords.shape[1]
+        at_once = tokens if traced() else max(1, AT_ONCE // max(1, self.width * coords.shape[0]))
+        if tokens <= at_once:
+            return (self.amplitude * self.table(coords)).to(dtype)
+        added = torch.empty(*coords.shape[:2], self.width, dtype=dtype, device=coords.device)
+        for first in range(0, tokens, at_once):
+            some = slice(first, first + at_once)
+            added[:, some] = self.amplitude * self.table(coords[:, some])
+        return added
 
     def table(self, coords: Tensor) -> Tensor:
         """PE of coordinates `[rows, n, axes]`, without its scale: `[rows, n, w]` float64."""

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon.encodings import sinusoidal
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError, PositionError
 from gnomon.positions import Positions, grid, sequence
@@ -133,3 +134,19 @@ def test_a_grid_is_no_line_and_a_line_no_grid():
         Sinusoidal(24).embed(normal(1, 6, 24), grid(2, 3))
     with pytest.raises(PositionError, match="axes"):
         Sinusoidal(24, axes=2).embed(normal(1, 6, 24), sequence(6))
+
+
+@BOTH
+@pytest.mark.parametrize("axes", [1, 2])
+def test_a_long_text_is_encoded_by_parts_to_the_bit(monkeypatch, convention, axes):
+    """Some tokens at a time, and what has no place among them."""
+    coords = torch.rand(3, 29, axes, dtype=torch.float64) * 1e6
+    placed = torch.rand(3, 29) > 0.3
+    pos = Positions(coords, placed=placed if axes == 2 else None)
+    x = torch.randn(3, 29, 10, requires_grad=True)
+    encoding = Sinusoidal(10, convention=convention, axes=axes, scale=0.3)
+    whole = encoding.embed(x, pos)
+    monkeypatch.setattr(sinusoidal, "AT_ONCE", 3 * 10 * 7)
+    parts = encoding.embed(x, pos)
+    assert torch.equal(parts, whole)
+    assert torch.autograd.grad(parts.sum(), x)[0].eq(1).all()
