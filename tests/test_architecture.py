@@ -21,7 +21,7 @@ LAYERS = (
     {"ring", "skew"},
     {"products"},
     {"positions"},
-    {"pairs"},
+    {"pairs", "once"},
     {"rows"},
     {"masks", "content", "per_head"},
     {"encoding"},

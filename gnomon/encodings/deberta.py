@@ -14,8 +14,10 @@ from gnomon.encodings.buckets import EDGE, deberta_bucket
 from gnomon.encodings.diagonals import differences, rows_by_distance
 from gnomon.encodings.key_rows import lookups
 from gnomon.errors import OptionError
+from gnomon.once import once
 from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
+from gnomon.rows import Rows
 
 Terms = Literal["both", "c2p", "p2c"]
 EPSILON = 1e-7
@@ -196,15 +198,20 @@ class Deberta(Encoding):
         return self.scale(q.shape[-1]) * (dot(q, k) + torch.where(both_placed(q_pos, k_pos), position, 0.0))
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        rows, span = self._rows(q_pos.coords.device), self.span
-        met = self._met(q_pos, k_pos, rows)
-        table, rows = self.table(met), rows - met.start
-        row = rows_by_distance(q_pos, k_pos, lambda apart: rows[_steps(apart, span) + span], (-span, span))
+        met, row = once(q_pos, k_pos, (Deberta, self.span, self.buckets), lambda: self._row(q_pos, k_pos))
+        table = self.table(met)
         to_position, to_content = self._projections()
         of_query = None if to_position is None else self._to_position(to_position, q, table, row)
         if to_content is None:
             return of_query
         return lookups(of_query, k, self._projected(to_content, table), row, q_pos, k_pos)
+
+    def _row(self, q_pos: Positions, k_pos: Positions) -> tuple[slice, Rows]:
+        """Rows of the table among which are those of all pairs, and which of these each pair has."""
+        rows, span = self._rows(q_pos.coords.device), self.span
+        met = self._met(q_pos, k_pos, rows)
+        rows = rows - met.start
+        return met, rows_by_distance(q_pos, k_pos, lambda apart: rows[_steps(apart, span) + span], (-span, span))
 
     def _met(self, q_pos: Positions, k_pos: Positions, rows: Tensor) -> slice:
         """Rows of the table among which are those of all pairs.

@@ -160,8 +160,8 @@ class _Network(Dense):
 
     def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
         ratio = dense(self.ratio, rows, 1, queries, keys, self.w.device, room)
-        # On a GPU the host would wait for the least and the largest ratio of each tile.
-        if torch.is_grad_enabled() or traced() or ratio.device.type != "cpu":
+        # On a GPU the host would wait for the least and the largest ratio of each tile; few pairs are not worth it.
+        if torch.is_grad_enabled() or traced() or ratio.device.type != "cpu" or ratio.numel() <= TILE**2:
             hidden = (ratio[..., None] * self.w + self.b_in).relu()
             return (hidden @ self.w_out.mT + self.b_out)[:, 0].movedim(-1, 1)
         value = empty(room, (ratio.shape[0], self.w_out.shape[0], queries, keys), ratio.dtype, ratio.device)

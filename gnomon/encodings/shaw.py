@@ -12,6 +12,7 @@ from gnomon.encoding import Domain, Encoding, Mix, Property, both_placed, differ
 from gnomon.encodings.diagonals import rows_by_distance
 from gnomon.encodings.key_rows import lookups
 from gnomon.errors import OptionError
+from gnomon.once import once
 from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
 from gnomon.rows import Rows
@@ -177,7 +178,9 @@ class Shaw(Encoding):
         return None if self.value_table is None else Mix(self.value_table, self._row(q_pos, k_pos))
 
     def _row(self, q_pos: Positions, k_pos: Positions) -> Rows:
-        return rows_by_distance(q_pos, k_pos, self._row_of, (-self.right, self.left))
+        ends = -self.right, self.left
+        which = Shaw, self.form, *ends
+        return once(q_pos, k_pos, which, lambda: rows_by_distance(q_pos, k_pos, self._row_of, ends))
 
     def _row_of(self, apart: Tensor) -> Tensor:
         """The row of a distance `p_i - p_j`."""

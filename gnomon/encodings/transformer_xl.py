@@ -10,6 +10,7 @@ from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.diagonals import diagonals
 from gnomon.encodings.frequencies import among, angles, geometric
 from gnomon.errors import OptionError
+from gnomon.once import once
 from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
 from gnomon.rows import Diagonal
@@ -134,7 +135,9 @@ class TransformerXL(Encoding):
         if apart is not None:
             row = Diagonal(q_pos.length, k_pos.length)
             if few(q.shape[0] * q_pos.length, self.heads, self.width):
-                return query_lookup(q.to(narrow) @ self._projections().to(narrow), self._distances(apart), row)
+                which = TransformerXL, self.width, self.clamp_len, self.weight.dtype
+                waves = once(q_pos, k_pos, which, lambda: self._distances(apart))
+                return query_lookup(q.to(narrow) @ self._projections().to(narrow), waves, row)
             return query_lookup(q.to(narrow), self._table(apart), row)
         # <A, sin w(x - y)> + <B, cos w(x - y)> = <A sin wx + B cos wx, cos wy> + <B sin wx - A cos wx, sin wy>,
         # with x and y counted from one place, so that w x is small.
