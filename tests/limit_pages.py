@@ -112,7 +112,12 @@ def page(facts: Facts) -> str:
 
 def _part(diagram: Diagram, facts: Facts) -> str:
     told = [f"## {diagram.title}\n", f"In the document: {diagram.section}.\n", mermaid(diagram, facts)]
-    return "\n".join(told + [f"{diagram.note}\n"] * bool(diagram.note))
+    conditions = [
+        f"- {id} {facts.entry(id).verdict.short}.\n"
+        for id in dict.fromkeys(id for box in diagram.boxes for id in box.claims)
+        if facts.entry(id).verdict.condition
+    ]
+    return "\n".join([*told, *[f"{diagram.note}\n"] * bool(diagram.note), "".join(conditions)]).rstrip("\n") + "\n"
 
 
 def mermaid(diagram: Diagram, facts: Facts) -> str:
