@@ -1,4 +1,4 @@
-"""Positions: where each token is, when it comes, which document it belongs to, and whether it has a place at all."""
+"""The positions of tokens: coordinates, turns, documents, and which have a place; what is known of them unlooked."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,6 @@ from torch import Tensor
 
 from gnomon.checked import checked
 from gnomon.errors import PositionError
-from gnomon.typed import typed
 
 FURTHEST = 2**53
 """Encodings take no position beyond it, where float64 no longer counts by ones.
@@ -120,13 +119,13 @@ class Positions:
     @checked
     def shifted(self, by: int | float | Sequence[float] | Tensor) -> "Positions":
         """The same tokens, every coordinate moved by `by` (a number, or one number an axis)."""
-        given, by = by, _real(by, self.coords.device)
+        given, by = by, real(by, self.coords.device)
         if by.numel() not in (1, self.axes) or not (torch.compiler.is_compiling() or torch.isfinite(by).all()):
             raise PositionError(
                 "positions move by a finite number, or by one an axis", given=given, allowed=f"1 or {self.axes} numbers"
             )
         start = None if self.start is None or not isinstance(given, int | float) else self.start + given
-        known = self.step is not None and _even(self.step, start, self.length)
+        known = self.step is not None and evenly(self.step, start, self.length)
         return self._but(self.step if known else None, start, coords=self.coords + by)
 
     def tokens(self, start: int, stop: int) -> "Positions":
@@ -149,11 +148,11 @@ class Positions:
         rows = self.rows
         if not torch.compiler.is_compiling() and rows > 1 and not ((which >= 0) & (which < rows)).all():
             raise PositionError("no such rows", given=which.tolist(), allowed=f"0 to {rows - 1}")
-        return self._each(lambda field: field if field.shape[0] == 1 else field[which])._stepping(self.step, self.start)
+        return self._each(lambda field: field if field.shape[0] == 1 else field[which]).stepping(self.step, self.start)
 
     def to(self, device: torch.device | str) -> "Positions":
         """The same positions on another device."""
-        return self._each(lambda field: field.to(device))._stepping(self.step, self.start)
+        return self._each(lambda field: field.to(device)).stepping(self.step, self.start)
 
     def first(self) -> "Positions":
         """The same positions, their turns beginning at 0 where they count up by one."""
@@ -181,7 +180,7 @@ class Positions:
             segment=_either(self.segment, later.segment, self.segments(), later.segments()),
             placed=_either(self.placed, later.placed, self.has_place(), later.has_place()),
         )
-        return joined._stepping(self.step, self.start) if even else joined
+        return joined.stepping(self.step, self.start) if even else joined
 
     def ends(self) -> tuple[float, ...] | None:
         """The first and the last position of a line of whole steps, known without looking at data; None: not known."""
@@ -214,7 +213,7 @@ class Positions:
                 given=f"{self.rows} rows on {self.axes} axes, then {later.rows} rows on {later.axes} axes",
             )
 
-    def _stepping(self, step: float | None, start: float | None = None) -> "Positions":
+    def stepping(self, step: float | None, start: float | None = None) -> "Positions":
         """These positions, just made, known to be evenly spaced where `step` is given, and to begin at `start`."""
         object.__setattr__(self, "step", step)
         object.__setattr__(self, "start", None if step is None else start)
@@ -223,7 +222,7 @@ class Positions:
     def _but(self, step: float | None, start: float | None, **fields: Any) -> "Positions":
         """The same positions with other fields, made of right ones and so not looked at again, and what is known."""
         if torch.compiler.is_compiling():
-            return replace(self, **fields)._stepping(step, start)
+            return replace(self, **fields).stepping(step, start)
         other = object.__new__(Positions)
         vars(other).update(vars(self), **fields, step=step, start=None if step is None else start)
         return other
@@ -233,187 +232,7 @@ class Positions:
         return self._but(None, None, **{name: None if t is None else change(t) for name, t in fields.items()})
 
 
-@checked
-def sequence(
-    n: int,
-    start: int | float | Sequence[float] | Tensor | np.ndarray = 0,
-    *,
-    step: float = 1.0,
-    device: str | torch.device | None = None,
-) -> Positions:
-    """`start, start + step, ...`: `n` tokens in a row; `start` may be negative, fractional, or one number a row.
-
-    A whole number `start` counts as tokens that came before, so the turns begin there too; otherwise, and where starts
-    are given row by row, they begin at 0.
-    """
-    if n < 0:
-        raise PositionError("a sequence needs a length", given=n, allowed="0 or more")
-    one = isinstance(start, int | float)
-    starts = start if one else _real(start, device)
-    if one or not (torch.compiler.is_compiling() or starts.is_meta):
-        ends = [starts, starts + step * max(n - 1, 0)]
-        if not all(abs(end) <= FURTHEST if one else (end.abs() <= FURTHEST).all() for end in ends):
-            given = f"start {start}, step {step}, {n} tokens"
-            raise PositionError(
-                "positions are numbers that float64 tells apart",
-                given=given,
-                allowed="-2^53 to 2^53, nan not among them",
-            )
-    count = step * torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
-    if not one:
-        return Positions(starts.reshape(-1, 1, 1) + count)._stepping(step if _even(step, None, n) else None)
-    made = Positions(count + start, turn=int(start) if start == int(start) else 0)
-    return made._stepping(step if _even(step, start, n) else None, start)
-
-
-@checked
-def packed(
-    lengths: Sequence[int] | Tensor | np.ndarray, *, restart: bool = True, device: str | torch.device | None = None
-) -> Positions:
-    """Documents of the given lengths laid one after another in one row; each sees only itself.
-
-    With `restart` every document begins at position 0; without, positions run on through the row.
-    """
-    lengths = typed(lengths if isinstance(lengths, Sequence) else lengths.tolist(), Sequence[int], "packed, lengths")
-    if not lengths or min(lengths) < 1:
-        raise PositionError("packing needs the lengths of the documents", given=lengths, allowed="1 or more each")
-    sizes = torch.as_tensor(lengths, device=device)
-    segment = torch.repeat_interleave(torch.arange(len(lengths), device=device), sizes)
-    count = torch.arange(segment.shape[0], device=device)
-    if restart:
-        count = count - (sizes.cumsum(0) - sizes)[segment]
-    return Positions(count.to(torch.float64)[None, :, None], segment=segment[None])._stepping(None if restart else 1.0)
-
-
-@checked
-def padded(mask: Tensor) -> Positions:
-    """Rows of unequal length: `mask` `[rows, n]` is true where there is a token, false where there is padding.
-
-    Each row's tokens count from 0, whichever side the padding is on.
-    """
-    kept = mask if mask.is_meta or torch.compiler.is_compiling() else mask == mask.to(torch.bool)
-    if mask.dim() != 2 or not (mask.is_meta or torch.compiler.is_compiling() or kept.all()):
-        raise PositionError(
-            "padding is told of rows of tokens, true or 1 where there is one",
-            given=f"shape {list(mask.shape)} {mask.dtype}",
-            allowed="[rows, n] of true and false, or 1 and 0",
-        )
-    mask = mask.to(torch.bool)
-    count = (mask.to(torch.int64).cumsum(-1) - 1).clamp(min=0)
-    return Positions(count.to(torch.float64)[..., None], segment=torch.where(mask, 0, -1))
-
-
-@checked
-def grid(rows: int, columns: int, *, prefix: int = 0, device: str | torch.device | None = None) -> Positions:
-    """A grid read row by row: coordinates `(row, column)`, after `prefix` tokens without a place."""
-    if rows < 1 or columns < 1 or prefix < 0:
-        raise PositionError("a grid needs rows and columns", given=f"{rows} x {columns}, prefix {prefix}")
-    place = torch.cartesian_prod(torch.arange(rows, device=device), torch.arange(columns, device=device))
-    place = place.reshape(-1, 2).to(torch.float64)
-    if not prefix:
-        return Positions(place[None])
-    coords = torch.cat([place.new_zeros(prefix, 2), place])
-    return Positions(coords[None], placed=(torch.arange(coords.shape[0], device=device) >= prefix)[None])
-
-
-@checked
-def multimodal(pieces: Sequence[int | tuple[int, ...]], *, start: int = 0, interval: float = 1.0) -> Positions:
-    """Text and images in one sequence on three axes, (time, row, column), as M-RoPE counts them.
-
-    A whole number n is a text of n tokens, whose three coordinates are equal and count up; (frames, rows, columns) is
-    a picture or a video read frame by frame and row by row, its coordinates counted from where it begins, its frames
-    `interval` apart in time, rounded down. What follows begins at 1 + the largest coordinate before it on any axis.
-    Later tokens of text, in a cache, go on likewise: `multimodal([1], start=1 + int(pos.coords.max()))`.
-    """
-    if interval < 0 or abs(start) > FURTHEST:
-        raise PositionError("time does not run backwards, nor past 2^53", given=f"interval {interval}, start {start}")
-    parts, begin = [torch.empty(0, 3, dtype=torch.float64)], start
-    for piece in pieces:
-        sizes = (piece,) if isinstance(piece, int) else tuple(piece)
-        if len(sizes) not in (1, 3) or min(sizes) < 1:
-            raise PositionError(
-                "a piece is a text of some tokens, or frames of rows and columns",
-                given=piece,
-                allowed="a number, or (frames, rows, columns); 1 or more each",
-            )
-        counts = [torch.arange(size, dtype=torch.float64) for size in sizes]
-        if len(sizes) == 1:
-            part = counts[0][:, None].expand(-1, 3)
-        else:
-            part = torch.cartesian_prod((counts[0] * interval).floor(), *counts[1:])
-        parts.append(begin + part)
-        begin = 1 + int(parts[-1].max())
-    return Positions(torch.cat(parts)[None])
-
-
-@checked
-def timed(seconds: Tensor | Sequence | np.ndarray) -> Positions:
-    """Tokens at real-valued moments or places: `seconds` is `[n]`, `[rows, n]` or `[rows, n, axes]`, in any unit.
-
-    Subtract a reference time in whole numbers or float64 before calling: a float32 clock of 1.7e9 s ticks in 128 s.
-    """
-    try:
-        coords = seconds if isinstance(seconds, Tensor) and not seconds.is_complex() else _real(seconds, None)
-    except (TypeError, ValueError, RuntimeError) as error:
-        if isinstance(error, PositionError):
-            raise
-        raise PositionError("moments are numbers, as many in each row", given=str(error), do="give a tensor") from error
-    if coords.is_floating_point() and coords.dtype in (torch.float16, torch.bfloat16):
-        raise PositionError(
-            "positions of 16 bits merge neighbours: bfloat16 counts to 256, float16 to 2048",
-            given=coords.dtype,
-            allowed="float32, float64 or whole numbers",
-            do="keep positions in float64 and cast nothing but the encoded values",
-        )
-    coords = coords.to(torch.float64)
-    if coords.dim() not in (1, 2, 3):
-        raise PositionError("positions have one to three dimensions", given=f"shape {list(coords.shape)}")
-    if not (coords.abs() <= FURTHEST).all():
-        raise PositionError(
-            "positions are numbers that float64 tells apart", given="nan, inf or more", allowed="-2^53 to 2^53"
-        )
-    coords = coords[None, :, None] if coords.dim() == 1 else coords if coords.dim() == 3 else coords[..., None]
-    return Positions(coords)
-
-
-@checked
-def randomised(n: int, longest: int, *, rows: int = 1, generator: torch.Generator | None = None) -> Positions:
-    """`n` positions drawn without replacement from `0 .. longest - 1`, in order, anew in every row.
-
-    Ruoss et al. 2023, "Randomized Positional Encodings Boost Length Generalization of Transformers", section 3.
-    Draw once for a whole sequence, before decoding: a later draw cannot be appended to an earlier one.
-    """
-    if not 0 <= n <= longest:
-        raise PositionError(f"{n} positions cannot be drawn from {longest}", allowed=f"0 to {longest} of them")
-    if rows < 1:
-        raise PositionError("positions are drawn for rows", given=rows, allowed="1 or more")
-    weights = torch.rand(rows, longest, generator=generator)
-    return Positions(weights.argsort(-1)[:, :n].sort(-1).values.to(torch.float64)[..., None])
-
-
-@checked
-def batch(*several: Positions) -> Positions:
-    """Sequences of equal length stacked as the rows of one batch."""
-    shapes = {(p.length, p.axes) for p in several}
-    if len(shapes) != 1:
-        raise PositionError("rows of one batch need equal lengths and axes", given=sorted(shapes), do="pad them first")
-    steps, starts = {p.step for p in several}, {p.start for p in several}
-    turns = {p.turn for p in several}
-    in_order = len(turns) == 1 and all(p.index is None for p in several)
-    return Positions(
-        coords=torch.cat([p.coords for p in several]),
-        turn=several[0].turn if in_order else 0,
-        index=None if in_order else torch.cat([p.turns().expand(p.rows, -1) for p in several]),
-        segment=None
-        if all(p.segment is None for p in several)
-        else torch.cat([p.segments().expand(p.rows, -1) for p in several]),
-        placed=None
-        if all(p.placed is None for p in several)
-        else torch.cat([p.has_place().expand(p.rows, -1) for p in several]),
-    )._stepping(several[0].step if len(steps) == 1 else None, several[0].start if len(starts) == 1 else None)
-
-
-def _real(numbers: object, device: torch.device | str | None) -> Tensor:
+def real(numbers: object, device: torch.device | str | None) -> Tensor:
     """Numbers as float64. PositionError for what is no real number."""
     given = numbers if isinstance(numbers, Tensor | np.ndarray) else torch.as_tensor(numbers, dtype=torch.float64)
     if isinstance(given, np.ndarray):
@@ -425,7 +244,7 @@ def _real(numbers: object, device: torch.device | str | None) -> Tensor:
     return given.to(torch.float64).to(device)
 
 
-def _even(step: float, start: float | None, n: int) -> bool:
+def evenly(step: float, start: float | None, n: int) -> bool:
     """Whether positions are as evenly spaced as float64 can tell: far out, it rounds what is no whole number.
 
     Where nobody knows the start as a number, only whole steps are taken for even.
