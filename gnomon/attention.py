@@ -92,6 +92,7 @@ class Attention(nn.Module):
         self.v = nn.Linear(width, kv_heads * self.head_dim, bias=False)
         self.out = nn.Linear(heads * self.head_dim, width, bias=False)
         encoding.serves(self.q, self.k)
+        self._lent = self.q, self.k
         self.reset_projections()
 
     def reset_parameters(self) -> None:
@@ -166,6 +167,10 @@ class Attention(nn.Module):
     ) -> Tensor:
         source = x if keys is None else keys
         self._check(x, source)
+        if self._lent[0] is not self.q or self._lent[1] is not self.k:
+            # Other projections were put in the place of those: an adapter, for one.
+            self.encoding.serves(self.q, self.k, instead_of=self._lent)
+            self._lent = self.q, self.k
         if plan is None:
             _alone(keys, key_pos, cache, layer)
         elif pos is not None or key_pos is not None:
@@ -282,7 +287,8 @@ def check_one_each(pos: Positions, tokens: Tensor, name: str = "pos", *, tokens_
     None: only the rows are to agree.
     """
     rows, n = tokens.shape[0], pos.length if tokens_at is None else tokens.shape[tokens_at]
-    if pos.length != n or pos.rows not in (1, rows):
+    # A compiler takes sizes that it does not know for others where `in` compares them.
+    if pos.length != n or (pos.rows != 1 and pos.rows != rows):
         raise PositionError(
             f"every token has one position: {name}",
             given=f"{pos.rows} x {pos.length} positions for {rows} x {n} tokens",

@@ -102,7 +102,9 @@ class Total(Content, Clipped):
         first, *others = self.terms
         value = first.dense(rows, queries, keys, room)
         for term in others:
-            value = value + term.dense(rows, queries, keys) if traced() else term.onto(value, room)
+            # What has no graph may lie in the room, which must not get one.
+            beside = traced() or (torch.is_grad_enabled() and not value.requires_grad)
+            value = value + term.dense(rows, queries, keys) if beside else term.onto(value, room)
         return value
 
     def part(self, queries: slice, keys: slice) -> "Total":

@@ -230,10 +230,11 @@ class Encoding(nn.Module):
         For encodings whose tables depend on the whole context: what a cache holds came from an earlier one.
         """
 
-    def serves(self, query: nn.Linear, key: nn.Linear) -> None:
+    def serves(self, query: nn.Linear, key: nn.Linear, instead_of: tuple[nn.Linear, nn.Linear] | None = None) -> None:
         """Told, when the layer is built, which projections of queries and keys the layer that it serves has.
 
         For encodings that project positions with those; they stay parameters of the layer, and must not be registered.
+        instead_of: those that the same layer had before.
         """
 
     @property

@@ -78,7 +78,7 @@ class Cache(Past):
         field, room = FIELDS[name](new), self._fields.get(name)
         if room is None:
             room = FIELDS[name](Positions(new.coords.new_zeros(1, self.capacity, new.axes))).clone()
-        rows = max(room.shape[0], field.shape[0])
+        room, rows = _writable(room), max(room.shape[0], field.shape[0])
         if rows > room.shape[0]:
             room = room.expand(rows, *room.shape[1:]).clone()
         room[:, self._begin : self.length] = field
@@ -92,10 +92,19 @@ class Cache(Past):
             with torch.inference_mode(False):
                 k_room, v_room = (t.new_zeros(*t.shape[:2], self.capacity, t.shape[3]) for t in (k, v))
             self._layers[layer] = k_room, v_room
+        self._layers[layer] = tuple(map(_writable, self._layers[layer]))
         for held, new in zip(self._layers[layer], (k, v), strict=True):
             held[:, :, self._begin : self.length] = new.detach()
         keys, values = self._layers[layer]
         return keys[:, :, : self.length], values[:, :, : self.length]
+
+
+def _writable(room: Tensor) -> Tensor:
+    """The same memory; a copy where a cache was copied in inference mode, whose tensors are written to nowhere else."""
+    if torch.compiler.is_compiling() or not room.is_inference():
+        return room
+    with torch.inference_mode(False):
+        return room.clone()
 
 
 class _Some(Past):

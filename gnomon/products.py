@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gnomon.room import Room, empty
 from gnomon.skew import gathered, laid, skewed, stretched
-from gnomon.traced import traced
+from gnomon.traced import apart, traced
 
 BLOCK = 64
 """Rows whose products are made at once; more where there are more than sixteen times as many columns."""
@@ -85,6 +85,7 @@ class _Products(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, table = ctx.saved_tensors
         if torch.is_grad_enabled():
+            x, table = apart((x, table))
             out = _plainly(x, table, ctx.some, grad.shape[-1])
             asked = [one for one, need in zip((x, table), ctx.needs_input_grad, strict=False) if need]
             found = iter(torch.autograd.grad(out, asked, grad, create_graph=True))

@@ -1,5 +1,7 @@
 """Whether what is computed now is followed: by a compiler or a transform, or by a gradient."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -19,3 +21,8 @@ def traced() -> bool:
 def differs(*values: Tensor) -> bool:
     """Whether what is made of the values has a gradient."""
     return torch.is_grad_enabled() and any(value.requires_grad for value in values)
+
+
+def apart(values: Sequence[Tensor]) -> list[Tensor]:
+    """The same tensors, none of which is another of them or made of it: gradients by each do not count the others'."""
+    return [value.view_as(value) for value in values]

@@ -74,7 +74,8 @@ class Sdpa(Backend):
         if traced() or not q.shape[2] or not k.shape[2]:
             return way.attend(q, k, v, scale, dropout)
         learned = trained.learned(way)
-        if not learned and not (torch.is_grad_enabled() and any(t.requires_grad for t in (q, k, v))):
+        # What is dropped must be the same where a forward pass is made again, with a gradient: reentrant checkpoints.
+        if not (dropout or learned or (torch.is_grad_enabled() and any(t.requires_grad for t in (q, k, v)))):
             with torch.no_grad():
                 return _attend(way, q, k, v, scale, dropout)
         # Others have a gradient from the kernel itself, of O(n) memory.

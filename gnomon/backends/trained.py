@@ -27,7 +27,7 @@ from gnomon.content import placed, query_lookup
 from gnomon.errors import BackendError
 from gnomon.precision import autocasts, uncast
 from gnomon.room import Room
-from gnomon.traced import traced
+from gnomon.traced import apart, traced
 
 SCORES = 2**20
 """Logits that are worked out at once: 4 MB of float32."""
@@ -241,9 +241,9 @@ def _differentiable(
             given=f"create_graph=True, dropout={task.dropout}",
             do="leave dropout out, or use backend='reference'",
         )
-    q, k, v, *held = inputs
+    q, k, v, *held = aliases = apart(inputs)
     out = task.whole(held).attend(q, k, v, task.scale, 0.0)
-    asked = [one for one, need in zip(inputs, needed, strict=True) if need]
+    asked = [one for one, need in zip(aliases, needed, strict=True) if need]
     found = iter(torch.autograd.grad(out, asked, grad, create_graph=True, allow_unused=True))
     return [next(found) if need else None for need in needed]
 

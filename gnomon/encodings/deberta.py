@@ -140,11 +140,12 @@ class Deberta(Encoding):
         """One object a layer, with projections of its own; the table is the same object in all of them."""
         return self.copies(count, keep=(self.table,))
 
-    def serves(self, query: nn.Linear, key: nn.Linear) -> None:
+    def serves(self, query: nn.Linear, key: nn.Linear, instead_of: tuple[nn.Linear, nn.Linear] | None = None) -> None:
         """Under `shared`, project positions with these from now on."""
         if not self.shared:
             return
-        if self._lent and not (self._lent[0] is query and self._lent[1] is key):
+        known = ((query, key), () if instead_of is None else instead_of)
+        if self._lent and not any(_same(self._lent, pair) for pair in known):
             raise OptionError(
                 "positions have the projections of one layer",
                 given="another layer under the same encoding",
@@ -247,6 +248,10 @@ class Deberta(Encoding):
         if self.buckets is not None:
             each = deberta_bucket(each, buckets=self.buckets, max_distance=self.span)
         return (each + self.size).clamp(0, 2 * self.size - 1)
+
+
+def _same(some: tuple[nn.Linear, ...], others: tuple[nn.Linear, ...]) -> bool:
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others))
 
 
 def _steps(apart: Tensor, span: int) -> Tensor:

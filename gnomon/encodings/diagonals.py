@@ -58,6 +58,7 @@ def rows_by_distance(
     ahead, ends = q_pos.ahead_of(k_pos), None
     if near is not None and ahead is not None and q_pos.step != 0:
         # p_i - p_j = ahead - step (j - i)
-        first, last = sorted((ahead - end) / q_pos.step for end in near)
+        least, largest = ((ahead - end) / q_pos.step for end in near)
+        first, last = (largest, least) if q_pos.step > 0 else (least, largest)
         ends = math.floor(first), math.ceil(last)
     return Diagonal(q_pos.length, k_pos.length, row(apart), ends)

@@ -139,7 +139,8 @@ class Kerple(Encoding):
         else:
 
             def penalty(x: Tensor, h: Tensor) -> Tensor:
-                return -a[h] * x ** p[h]
+                # 0^p = 0: its derivatives by p have a logarithm.
+                return torch.where(x > 0, -a[h] * torch.where(x > 0, x, 1.0) ** p[h], 0.0)
 
         return PerHead(distance(q_pos, k_pos, q.dtype), penalty, self.heads, a.device)
 
