@@ -17,6 +17,7 @@ from gnomon.attention import attend_by, plan
 from gnomon.commands.output import Names
 from gnomon.kv_cache import Cache
 from gnomon.masks import CAUSAL, Mask
+from gnomon.once import one_pass
 from gnomon.past import Past
 
 BOUND, STEADY, WHOLE = 1.2, 1.1, 1.1
@@ -61,8 +62,9 @@ class Decoding:
             encoding: plan(encoding, extent.computed, extent.keys, shared=shared, **options)
             for encoding in dict.fromkeys(self.encodings)
         }
-        for layer, encoding in enumerate(self.encodings):
-            attend_by(plans[encoding], q, k, v, cache=self.cache, layer=layer)
+        with one_pass():
+            for layer, encoding in enumerate(self.encodings):
+                attend_by(plans[encoding], q, k, v, cache=self.cache, layer=layer)
 
 
 class Plain:

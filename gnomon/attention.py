@@ -12,7 +12,7 @@ from gnomon.masks import CAUSAL, Mask
 from gnomon.past import Extent, NoCache, Past
 from gnomon.plan import Plan, attend_by, plan
 from gnomon.positions import Positions, sequence
-from gnomon.precision import autocasts
+from gnomon.precision import as_cast, autocasts
 
 
 @checked
@@ -44,6 +44,8 @@ def attend(
     encoding.check_sizes(causal=mask.causal or mask.past_only(q_pos, k_pos))
     if mask.causal:
         _check_turns(q_pos, k_pos)
+    # As the projections of a layer give them.
+    q, k, v = as_cast(q, k, v)
     made = plan(encoding, k_pos, q_pos=q_pos, heads=q.shape[1], dtype=q.dtype, mask=mask, backend=backend)
     return attend_by(made, q, k, v, dropout=dropout)
 

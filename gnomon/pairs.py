@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from gnomon.room import Room, empty
+from gnomon.traced import traced
 
 PairFunction = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
@@ -35,7 +36,7 @@ def dense(
     if isinstance(pair, Dense):
         return pair.dense(rows, queries, keys, room)
     # A graph is compiled for every length, and a gradient keeps every step anyway.
-    kept = torch.compiler.is_compiling() or torch.is_grad_enabled()
+    kept = traced() or torch.is_grad_enabled()
     if kept or rows * heads * queries * keys <= at_once(device):
         return _value(pair, rows, heads, torch.arange(queries, device=device), keys)
     return filled(pair, rows, heads, queries, keys, device, room)

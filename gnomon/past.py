@@ -92,7 +92,9 @@ class Past(ABC):
 
 
 class NoCache(Past):
-    """Nothing came before: every call stands for itself."""
+    """Nothing came before: every call stands for itself, of whatever model."""
+
+    def begin(self, model: object) -> None: ...
 
     def extend(self, pos: Positions) -> Extent:
         """Queries and keys: those of the call."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from gnomon.pairs import Clipped, Dense, PairFunction, at, dense, near, part, pointwise
 from gnomon.room import Room, empty
 from gnomon.rows import leading
+from gnomon.traced import traced
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Entry(Clipped):
 
     def dense(self, rows: int, queries: int, keys: int, room: Room | None = None) -> Tensor:
         known = self.made(rows, queries, keys, room).known if self.known is None else self.known
-        if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        if torch.is_grad_enabled() or traced():
             return self.table[:, known[:, 0]].transpose(0, 1)
         # Head by head into one tensor: to choose from a table of one dimension is the fastest that there is.
         known = known.expand(-1, -1, queries, keys)

@@ -96,17 +96,29 @@ def _prepare(owner: Encoding, pos: Positions, context: Positions, dtype: torch.d
     return shared[-1][2]
 
 
+def _check(pos: Positions, tokens: Tensor, what: str) -> None:
+    if pos.length != tokens.shape[2]:
+        raise PositionError(
+            f"a plan is of as many {what} as it was made for",
+            given=f"{tokens.shape[2]} {what}",
+            allowed=f"{pos.length}",
+            do="make a plan for each forward pass",
+        )
+
+
 def attend_by(
     plan: Plan, q: Tensor, k: Tensor, v: Tensor, *, cache: Past | None = None, layer: int = 0, dropout: float = 0.0
 ) -> Tensor:
     """Attention of one layer by the plan of the forward pass; k and v are those of the new tokens."""
     encoding, backend = plan.encoding, plan.backend
+    _check(plan.q_pos, q, "queries")
     projected, scale = q, encoding.scale(q.shape[-1])
     if backend.lowers:
         q = encoding.query(q, plan.query)
         if not plan.on_read:
             k = encoding.key(k, plan.key)
     k, v = (NoCache() if cache is None else cache).store(layer, k, v)
+    _check(plan.k_pos, k, "keys")
     raw = None if Property.CONTENT_FREE in encoding.properties else (projected, k)
     if backend.lowers and plan.on_read:
         k = encoding.key(k, plan.key)

@@ -13,6 +13,7 @@ from gnomon.encoding import Encoding, Site
 from gnomon.errors import OptionError
 from gnomon.masks import CAUSAL, Mask
 from gnomon.memory import Memory
+from gnomon.once import one_pass
 from gnomon.past import NoCache, Past
 from gnomon.plan import Plan
 from gnomon.positions import Positions
@@ -168,9 +169,10 @@ class Transformer(nn.Module):
         Positions default to 0, 1, 2, ..., or to what follows cached tokens that were counted so. A call that raises
         leaves a cache as it was.
         """
-        if cache is None or torch.compiler.is_compiling():
-            return self._forward(tokens, pos, NoCache() if cache is None else cache)
-        with cache.whole():
+        cache = NoCache() if cache is None else cache
+        if torch.compiler.is_compiling():
+            return self._forward(tokens, pos, cache)
+        with cache.whole(), one_pass():
             cache.begin(self)
             return self._forward(tokens, pos, cache)
 

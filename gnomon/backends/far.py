@@ -18,6 +18,7 @@ from gnomon.backends.weights import gathered, logits_of
 from gnomon.encoding import Mix
 from gnomon.pairs import Clipped
 from gnomon.room import Room
+from gnomon.traced import traced
 
 LEAST = 64
 """Far keys that are worth a call of their own."""
@@ -54,9 +55,9 @@ class Split(Part):
         return merged(parts)
 
 
-def can(q: Tensor, k: Tensor, v: Tensor, dropout: float) -> bool:
+def can(q: Tensor, dropout: float) -> bool:
     """Whether there is a kernel that tells its sum of exponentials: on CPU, without gradients."""
-    inference = not (torch.is_grad_enabled() or torch.compiler.is_compiling())
+    inference = not (torch.is_grad_enabled() or traced())
     return inference and q.device.type == "cpu" and not dropout
 
 

@@ -16,6 +16,7 @@ from gnomon.encoding import Encoding, Mix, both_placed
 from gnomon.pairs import Clipped, Dense, PairFunction, dense, filled
 from gnomon.room import Room
 from gnomon.rows import made_rows
+from gnomon.traced import traced
 
 BIASES = 2**20
 """Biases that are made at once for some of the heads: 4 MB of float32, which a cache may hold."""
@@ -68,7 +69,7 @@ class Pairwise(Way):
         return replace(self, heads=heads.stop - heads.start, bias=bias, mix=mix)
 
     def split(self, q: Tensor, k: Tensor, v: Tensor, dropout: float) -> Part:
-        sides = self.sides() if far.can(q, k, v, dropout) else []
+        sides = self.sides() if far.can(q, dropout) else []
         if not sides:
             return self
         begin = max([some.stop for some, _ in sides if some.start == 0], default=0)
@@ -116,7 +117,7 @@ class Pairwise(Way):
         if self.bias is None:
             return self.seen.allowed()
         sizes = self._sizes(rows)
-        if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        if torch.is_grad_enabled() or traced():
             bias, allowed = dense(self.bias, *sizes, self.seen.device), self.seen.allowed()
             return self._rounded(bias if allowed is None else torch.where(allowed, bias, -torch.inf))
         return self._rounded(self._masked(filled(self.bias, *sizes, self.seen.device, room)))
@@ -139,7 +140,7 @@ class Pairwise(Way):
         return value
 
     def _rounded(self, bias: Tensor) -> Tensor:
-        return (_from_the_least(bias, self.dtype) if self.content_free else bias).to(self.dtype)
+        return (_from_the_largest(bias, self.dtype) if self.content_free else bias).to(self.dtype)
 
     def kept(self) -> Kept:
         """The same with every pair worked out."""
@@ -172,12 +173,12 @@ class Reading(Planned):
         return Pairwise(self.seen, self.heads, self.dtype, bias, mix, content_free=False)
 
 
-def _from_the_least(bias: Tensor, dtype: torch.dtype) -> Tensor:
+def _from_the_largest(bias: Tensor, dtype: torch.dtype) -> Tensor:
     """Each query's biases counted from its largest, which softmax does not see, where they are to fit 16 bits.
 
     To a query far from every key the penalties of ALiBi would merge there, and past 65504 hide all of them.
     """
     if dtype.itemsize > 2 or not bias.shape[-1]:
         return bias
-    least = bias.detach().amax(dim=-1, keepdim=True)
-    return bias - torch.where(least.isinf(), 0.0, least)
+    largest = bias.detach().amax(dim=-1, keepdim=True)
+    return bias - torch.where(largest.isinf(), 0.0, largest)

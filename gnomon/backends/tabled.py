@@ -18,6 +18,7 @@ from gnomon.per_head import Entry
 from gnomon.positions import Positions
 from gnomon.room import Room
 from gnomon.skew import of_diagonals
+from gnomon.traced import differs
 
 FLIPPED = 2**19
 """Numbers of queries that are turned round at once: 2 MB of float32."""
@@ -106,6 +107,7 @@ def by_difference(
         Property.TRANSLATION_INVARIANT not in encoding.properties
         or q_pos.axes != 1
         or q_pos.coords.device.type != "cpu"
+        or differs(q_pos.coords, k_pos.coords)
     ):
         return None
     q_at, k_at = q_pos.coords[..., 0], k_pos.coords[..., 0]

@@ -25,7 +25,7 @@ from gnomon.backends.parts import chunks, of_heads
 from gnomon.backends.way import Way
 from gnomon.content import placed, query_lookup
 from gnomon.errors import BackendError
-from gnomon.precision import autocasts, uncast
+from gnomon.precision import as_cast, uncast
 from gnomon.room import Room
 from gnomon.traced import apart, traced
 
@@ -65,8 +65,7 @@ def _differs(way: Way) -> bool:
 
 def attend(way: Way, q: Tensor, k: Tensor, v: Tensor, scale: float, dropout: float, size: int) -> Tensor:
     """`[b, h, i, d_v]` by `size` queries at a time, for a way that hides nothing."""
-    if autocasts(q.device) and q.dtype == torch.float32:
-        q, k, v = (t.to(torch.get_autocast_dtype(q.device.type)) for t in (q, k, v))
+    q, k, v = as_cast(q, k, v)
     held = [tensor for tensor in tensors(way) if tensor.requires_grad]
     # What autograd is to let go of, or to make again, must not stay in the way.
     marks = [torch.empty_like(tensor, device="meta") for tensor in held]

@@ -65,8 +65,8 @@ class Deberta(Encoding):
     Positions: real numbers on one axis; between whole distances nothing changes. Cost: 2 s w parameters, and w (2 d h)
     a layer unless `shared`. In each layer the rows of P that some pair has are projected, twice w d h operations a row,
     and each query and each key is multiplied with rows of its distances, of which each pair reads one.
-    Errors: OptionError for a span or buckets that hold no distance; under `shared`, for grouped keys, and for a second
-    layer.
+    Errors: OptionError for a span or buckets that hold no distance; under `shared`, for a layer of grouped keys, and
+    for a second layer.
     Use: in encoders, where what a token means and where it stands should act apart: masked language models,
     tagging.
     Fails: it is among the dearest, two products with a table of distances besides that of content; distances beyond

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from gnomon.errors import OptionError
 from gnomon.precision import uncast
+from gnomon.traced import traced
 
 TEN = 10
 EPSILON = 1e-5
@@ -78,7 +79,7 @@ class DigitReader(nn.Module):
     ) -> Float[Tensor, "rows n out"]:
         """What is read at `coords`, all positions at once; dropout draws from `generator`, or as torch does."""
         n = coords.shape[1]
-        whole = torch.is_grad_enabled() or torch.compiler.is_compiling() or (self.training and self.dropout)
+        whole = torch.is_grad_enabled() or traced() or (self.training and self.dropout)
         if n > TOGETHER and not whole:
             return torch.cat([self.forward(some, dtype) for some in coords.split(TOGETHER, dim=1)], dim=1)
         # A feed-forward part under autocast would be in 16 bits.

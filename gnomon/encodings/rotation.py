@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from gnomon.errors import OptionError
+from gnomon.traced import traced
 
 Pairing = Literal["half", "interleaved"]
 """A pair is (x_m, x_{m + r/2}), or (x_2m, x_{2m+1})."""
@@ -27,7 +28,7 @@ def turn(x: Tensor, cos: Tensor, sin: Tensor, pairing: Pairing) -> Tensor:
 
     Multiplied in the precision of cos and sin, or of x where that is wider; leading dimensions broadcast.
     """
-    plain = torch.compiler.is_compiling() or cos.requires_grad or cos.dtype != _wide(x.dtype) or _transformed()
+    plain = traced() or cos.requires_grad or cos.dtype != _wide(x.dtype)
     if plain or not x.shape[-1]:
         return formula(x, cos, sin, pairing)
     if x.requires_grad and torch.is_grad_enabled():
@@ -110,8 +111,3 @@ def _in_pairs(x: Tensor) -> Tensor:
 
 def _wide(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
-
-
-def _transformed() -> bool:
-    """Whether a transform of torch.func is at work, which cannot follow what is written in place."""
-    return torch._C._are_functorch_transforms_active()

@@ -1,5 +1,6 @@
 """Positions on a line: counted, packed, padded, at given moments, or drawn at random."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,8 +23,8 @@ def sequence(
 ) -> Positions:
     """`start, start + step, ...`: `n` tokens in a row; `start` may be negative, fractional, or one number a row.
 
-    A whole number `start` counts as tokens that came before, so the turns begin there too; otherwise, and where starts
-    are given row by row, they begin at 0.
+    A `start` of whole steps counts as so many tokens that came before, and the turns begin there; otherwise, and where
+    starts are given row by row, they begin at 0.
     """
     if n < 0:
         raise PositionError("a sequence needs a length", given=n, allowed="0 or more")
@@ -41,8 +42,17 @@ def sequence(
     count = step * torch.arange(n, dtype=torch.float64, device=device)[None, :, None]
     if not one:
         return Positions(starts.reshape(-1, 1, 1) + count).stepping(step if evenly(step, None, n) else None)
-    made = Positions(count + start, turn=int(start) if start == int(start) else 0)
+    made = Positions(count + start, turn=_steps_before(start, step))
     return made.stepping(step if evenly(step, start, n) else None, start)
+
+
+def _steps_before(start: float, step: float) -> int:
+    """How many tokens of the same line came before the one at `start`, where that is a whole number; else 0."""
+    if step == 1:
+        return int(start) if start == int(start) else 0
+    steps = start / step if step else 0.0
+    whole = abs(steps) < FURTHEST and math.isclose(steps, round(steps), rel_tol=1e-12)
+    return round(steps) if whole else 0
 
 
 @checked
@@ -101,7 +111,8 @@ def timed(seconds: Tensor | Sequence | np.ndarray) -> Positions:
             allowed="float32, float64 or whole numbers",
             do="keep positions in float64 and cast nothing but the encoded values",
         )
-    coords = coords.to(torch.float64)
+    # A copy: the caller may count on in its own tensor, and who remembers positions must not see that.
+    coords = coords.to(torch.float64, copy=True)
     if coords.dim() not in (1, 2, 3):
         raise PositionError("positions have one to three dimensions", given=f"shape {list(coords.shape)}")
     if not (coords.abs() <= FURTHEST).all():

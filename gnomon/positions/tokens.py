@@ -30,6 +30,7 @@ KINDS = {
 class Positions:
     """The positions of `n` tokens in one axis or several.
 
+    Its tensors are never changed in place: plans, caches and what is known of them without looking rest on that.
     A field that is absent has its plain meaning, so what need not be computed is known without looking at data.
     The number of rows is the batch size, or 1 when every row of the batch has the same positions.
 
@@ -40,7 +41,7 @@ class Positions:
     placed:  `[rows, n]` bool, False for a token without a place (a prefix, a class token); absent: all have one.
     step:    the constant difference between neighbours on a single axis, the same in every row; absent: not known.
     start:   the first coordinate, where it is one for all rows and known as a number.
-             Constructors know these two; nobody else sets them.
+             Constructors know these two, and caches, which count.
     """
 
     coords: Tensor
@@ -65,6 +66,12 @@ class Positions:
                     allowed=f"[{', '.join(shape)}] {dtype}, as many tokens in every field",
                     do="use a constructor: positions.sequence, packed, padded, grid, timed or randomised",
                 )
+        if self.turn and self.index is not None:
+            raise PositionError(
+                "turns count up from `turn`, or are told one by one in `index`",
+                given=f"turn={self.turn}, and index",
+                do="give one of them",
+            )
         if len(self._row_counts() - {1}) > 1:
             raise PositionError(
                 "the fields of positions have the same rows, or one row for all", given=sorted(self._row_counts())
@@ -136,7 +143,7 @@ class Positions:
         part = self._each(lambda field: field[:, start:stop])
         # Whole steps stay whole: a number that is to be compared must not be rounded.
         first = None if self.start is None or self.step != 1 else self.start + start
-        return part._but(self.step, first, turn=self.turn + start)
+        return part._but(self.step, first, turn=self.turn + start if self.index is None else 0)
 
     def stretched(self, n: int) -> "Positions":
         """The same tokens, the last one repeated up to `n` tokens; for what a mask hides."""
@@ -165,7 +172,7 @@ class Positions:
         if not earlier.length or not self.length:
             return self
         shift = earlier.turns().amax(dim=1, keepdim=True) + 1 - self.turns().amin(dim=1, keepdim=True)
-        return self._but(self.step, self.start, index=self.turns() + shift)
+        return self._but(self.step, self.start, turn=0, index=self.turns() + shift)
 
     def append(self, later: "Positions") -> "Positions":
         """These tokens followed by `later` ones, row by row: all of these come before any of those."""
@@ -173,10 +180,11 @@ class Positions:
         later = later.after(self)
         known = self.step == later.step == 1 and None not in (self.start, later.start)
         even = known and later.start == self.start + self.length
+        index = None if later.index is None and self.index is None else _join(self.turns(), later.turns())
         joined = Positions(
             coords=_join(self.coords, later.coords),
-            turn=self.turn,
-            index=None if later.index is None and self.index is None else _join(self.turns(), later.turns()),
+            turn=self.turn if index is None else 0,
+            index=index,
             segment=_either(self.segment, later.segment, self.segments(), later.segments()),
             placed=_either(self.placed, later.placed, self.has_place(), later.has_place()),
         )

@@ -31,7 +31,7 @@ def tokens(draw, max_length: int = 6) -> Positions:
         return torch.tensor(draw(st.lists(st.lists(values, min_size=n, max_size=n), min_size=rows, max_size=rows)))
 
     if draw(st.booleans()):
-        pos = replace(pos, index=table(whole))
+        pos = replace(pos, turn=0, index=table(whole))
     if draw(st.booleans()):
         pos = replace(pos, segment=table(st.integers(-1, 1)))
     return pos

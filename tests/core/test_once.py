@@ -1,51 +1,68 @@
-"""What positions alone decide is made once for all layers, anew for others, and is gone with them."""
+"""What positions alone decide is made once in a forward pass, and nothing of it is left after."""
 
-import gc
+import threading
 
 import pytest
 import torch
 
-from gnomon import Cache, Transformer, attend, encodings, positions
-from gnomon import once as module
+from gnomon import Cache, Transformer, encodings, positions
 from gnomon.encoding import Shape
 from gnomon.encodings.deberta import Deberta
 from gnomon.encodings.transformer_xl import TransformerXL
-from gnomon.once import once
+from gnomon.once import once, one_pass
 
 SHAPE = Shape(width=64, heads=2, head_dim=32)
+WAYS = {"transformer_xl": (TransformerXL, "_distances"), "deberta": (Deberta, "_row")}
 
 
-def test_once_for_two_positions():
-    a, b, made = positions.sequence(3), positions.sequence(3), []
+def counter():
+    made = []
 
     def make() -> int:
         made.append(None)
         return len(made)
 
-    assert [once(a, a, "x", make), once(a, a, "x", make)] == [1, 1]
-    assert [once(a, b, "x", make), once(b, a, "x", make), once(a, a, "y", make), once(a, b, "x", make)] == [2, 3, 4, 2]
-    with torch.inference_mode():
-        assert once(a, a, "x", make) == 5
-    assert once(a, a, "x", make) == 1
+    return make
 
 
-def test_it_is_gone_with_the_positions():
-    gc.collect()
-    before, pos, other = len(module._MADE), positions.sequence(3), positions.sequence(4)
-    once(pos, other, "x", lambda: 1)
-    once(other, other, "x", lambda: 1)
-    assert len(module._MADE[other]) == 2
-    del pos
-    gc.collect()
-    assert len(module._MADE[other]) == 1
-    del other
-    gc.collect()
-    assert len(module._MADE) == before
+def test_once_for_two_positions_in_a_pass():
+    a, b, make = positions.sequence(3), positions.sequence(3), counter()
+    with one_pass():
+        assert [once(a, a, "x", make), once(a, a, "x", make)] == [1, 1]
+        told = [once(a, b, "x", make), once(b, a, "x", make), once(a, a, "y", make), once(a, b, "x", make)]
+    assert told == [2, 3, 4, 2]
 
 
-@pytest.mark.parametrize(
-    ("name", "way"), [("transformer_xl", (TransformerXL, "_distances")), ("deberta", (Deberta, "_row"))]
-)
+def test_nothing_is_kept_outside_of_a_pass_or_from_one_to_the_next():
+    a, make = positions.sequence(3), counter()
+    assert [once(a, a, "x", make), once(a, a, "x", make)] == [1, 2]
+    for expected in (3, 4):
+        with one_pass():
+            assert once(a, a, "x", make) == once(a, a, "x", make) == expected
+    with pytest.raises(ZeroDivisionError), one_pass():
+        once(a, a, "x", lambda: 1 / 0)
+    assert once(a, a, "x", make) == 5
+
+
+def test_positions_that_are_gone_are_not_taken_for_others():
+    """Another object may have their place in memory."""
+    with one_pass():
+        for n in range(50):
+            pos = positions.sequence(1)
+            assert once(pos, pos, "x", lambda n=n: n) == n
+
+
+def test_threads_have_passes_of_their_own():
+    a, make, told = positions.sequence(3), counter(), []
+    with one_pass():
+        once(a, a, "x", make)
+        thread = threading.Thread(target=lambda: told.append(once(a, a, "x", make)))
+        thread.start()
+        thread.join()
+    assert told == [2]
+
+
+@pytest.mark.parametrize(("name", "way"), WAYS.items())
 def test_layers_of_a_model_share_it(name, way, monkeypatch):
     """Each token that is decoded has its own, once."""
     model = Transformer(vocabulary=9, width=64, depth=3, heads=2, encoding=encodings.create(name, SHAPE)).eval()
@@ -61,14 +78,3 @@ def test_layers_of_a_model_share_it(name, way, monkeypatch):
         for step in range(1, 6):
             model(torch.tensor([[step]]), cache=cache)
             assert len(calls) == step
-
-
-def test_what_was_made_for_inference_does_not_stay_for_training():
-    encoding = encodings.create("transformer_xl", SHAPE)
-    pos = positions.sequence(1)
-    q = torch.randn(1, 2, 1, 32, requires_grad=True)
-
-    with torch.inference_mode():
-        attend(q, q, q, encoding, pos, pos)
-    attend(q, q, q, encoding, pos, pos).sum().backward()
-    assert q.grad is not None

@@ -8,8 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon import positions
+from gnomon import attend, encodings, positions
+from gnomon.encoding import Shape
 from gnomon.errors import OptionError, PositionError, UserError
+from gnomon.masks import CAUSAL, Mask
 
 
 def line(pos: positions.Positions) -> list:
@@ -179,3 +181,40 @@ def test_no_number_that_is_none_gets_in():
             positions.sequence(3).shifted(wrong)
     with pytest.raises(PositionError, match="axis"):
         positions.sequence(3).shifted([1, 2])
+
+
+@pytest.mark.parametrize("step", [1.0, 0.5, 2.0, 4.0, -1.0, 0.1, 1 / 3])
+def test_the_end_of_a_sequence_is_where_the_whole_has_it(step):
+    """Whatever the step: the turns of the tokens before are counted, not their coordinates."""
+    whole, last = positions.sequence(8, step=step), positions.sequence(2, 6 * step, step=step)
+    assert torch.equal(last.turns(), whole.tokens(6, 8).turns())
+    alibi = encodings.create("alibi", Shape(16, 2, 8))
+    q, k, v = (torch.randn(1, 2, 8, 8, dtype=torch.float64) for _ in range(3))
+    for mask in (CAUSAL, Mask(window=3)):
+        full = attend(q, k, v, alibi, whole, whole, mask=mask)[:, :, 6:]
+        assert (attend(q[:, :, 6:], k, v, alibi, last, whole, mask=mask) - full).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "turn"), [(0.3, 1.0, 0), (3, 0.0, 0), (5, 2.0, 0), (6, -2.0, -3), (2**53, 0.5, 0)]
+)
+def test_a_start_of_no_whole_steps_begins_at_turn_0(start, step, turn):
+    assert positions.sequence(1, start, step=step).turn == turn
+
+
+def test_a_caller_may_count_on_in_its_own_tensor():
+    """What remembers positions does not see it."""
+    at = torch.arange(4).double()
+    pos = positions.timed(at)
+    at += 4
+    assert pos.coords.flatten().tolist() == [0, 1, 2, 3]
+
+
+def test_turns_are_told_in_one_way():
+    with pytest.raises(PositionError, match="turn"):
+        positions.Positions(
+            torch.zeros(1, 2, 1, dtype=torch.float64), turn=7, index=torch.zeros(1, 2, dtype=torch.int64)
+        )
+    told = positions.Positions(torch.zeros(1, 4, 1, dtype=torch.float64), index=torch.arange(4)[None] * 2)
+    later = told.tokens(1, 3).append(positions.sequence(2).after(told))
+    assert later.turn == 0 and later.turns().tolist() == [[2, 4, 5, 6]]

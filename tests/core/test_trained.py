@@ -120,6 +120,78 @@ def test_first_and_second_derivatives(variant, calls):
     assert calls
 
 
+TWICE = [
+    *OTHERS,
+    ("shaw", {"form": "relative_key_query", "max_positions": 64}),
+    ("fire", {}),
+    ("deberta", {"buckets": 4, "span": 9}),
+]
+
+
+@pytest.mark.parametrize("variant", TWICE, ids=label)
+@pytest.mark.parametrize("even", [True, False])
+def test_a_gradient_with_a_graph_is_the_same(variant, even, calls):
+    """Also where a bias holds the queries themselves, or two tensors of which one is made of the other."""
+    encoding = weigh(make(variant[0], causal=False, **variant[1]).double())
+    q, k, v = (t.requires_grad_() for t in heads(N))
+    leaves = [q, k, v, *encoding.parameters()]
+    pos = positions.sequence(N) if even else positions.timed(torch.randperm(N).double())
+    loss = attend(q, k, v, encoding, pos, mask=BIDIRECTIONAL).square().sum()
+    once, again = (
+        torch.autograd.grad(loss, leaves, retain_graph=True, create_graph=graph, allow_unused=True)
+        for graph in (False, True)
+    )
+    assert any(len(call) for call in calls)
+    for one, other in zip(once, again, strict=True):
+        assert (one is None) == (other is None) and (one is None or gap(one, other) < 1e-12)
+
+
+@pytest.mark.parametrize("variant", TWICE, ids=label)
+@pytest.mark.parametrize("of", ["queries", "keys", "values", "tables"])
+def test_a_gradient_of_one_alone(variant, of, calls):
+    """What else the bias is made of has none: parts that have one are not written where parts without lie."""
+    encoding = weigh(make(variant[0], causal=False, **variant[1]).double()).requires_grad_(of == "tables")
+    some = dict(zip(("queries", "keys", "values"), heads(N), strict=True))
+    leaves = [*encoding.parameters()] if of == "tables" else [some[of].requires_grad_()]
+    pos = positions.timed(torch.randperm(N, generator=torch.Generator().manual_seed(0)).double())
+    found = [
+        torch.autograd.grad(
+            attend(*some.values(), encoding, pos, mask=BIDIRECTIONAL, backend=b).square().sum(),
+            leaves,
+            allow_unused=True,
+        )
+        for b in ("sdpa", "reference")
+    ]
+    for one, other in zip(*found, strict=True):
+        assert (one is None) == (other is None) and (one is None or gap(one, other) < 1e-10)
+
+
+def test_products_of_rows_with_themselves():
+    """A table that is made of the rows has its gradient once."""
+    x = normal(1, 2, 4, 3).requires_grad_()
+    loss = products.products(x, x[0, :, :3].repeat(1, 3, 1)[:, :7], slice(0, 7), 4).square().sum()
+    once, again = (torch.autograd.grad(loss, x, retain_graph=True, create_graph=graph)[0] for graph in (False, True))
+    assert gap(once, again) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["none", "rope", "alibi", "t5", "shaw", "deberta", "fire"])
+@pytest.mark.parametrize("large", [False, True])
+def test_dropout_under_a_reentrant_checkpoint(name, large, calls, monkeypatch):
+    """The pass is made first without a gradient, then with one: it has to drop the same. Of v the output is linear."""
+    if not large:
+        monkeypatch.setattr(sdpa, "TRAINED", 2**22)
+    encoding = weigh(make(name).double())
+    q, k, v = heads(N)
+    v.requires_grad_()
+    weight = normal(2, HEADS, N, 8, seed=5)
+    plain = attend(q, k, torch.zeros_like(v), encoding, mask=CAUSAL)
+    out = checkpoint(lambda v: attend(q, k, v, encoding, mask=CAUSAL, dropout=0.5), v, use_reentrant=True)
+    (out * weight).sum().backward()
+    if encoding.mix(positions.sequence(N), positions.sequence(N)) is None:
+        assert gap(plain, torch.zeros_like(plain)) == 0
+        assert gap((v.grad * v).sum(), (out * weight).sum()) < 1e-10
+
+
 def test_dropout_drops_the_same_weights_forwards_and_backwards(calls):
     """The output is linear in the values, so its product with them is that of their gradient; and of their mean."""
     encoding = weigh(make("shaw", causal=False).double())
