@@ -17,7 +17,8 @@ def _past_the_table(facts: Facts) -> str:
 
 def _values_exist(facts: Facts) -> str:
     furthest, error = facts.value("C05", "furthest"), facts.value("C05", "largest_error")
-    return f"right up to position {furthest:,}, error at most {error:.1g}; the loss does not follow, see below"
+    looked = f"right up to position {furthest:,}, off by {error:.1g} at most where it was looked at"
+    return f"{looked}; the loss does not follow, see below"
 
 
 def _phases(facts: Facts) -> str:

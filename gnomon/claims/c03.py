@@ -51,7 +51,7 @@ CLAIM = Claim(
         "closest": ("dimension", "wave", "place", "place", "apart at least", "at most"),
         "negative_witness": ("place", "place", "dimension"),
         "collisions": ("stored in", "dimensions with a shared value", "of"),
-        "most_places_in_a_dimension": ("stored in", "places that share a value"),
+        "most_places_in_a_dimension": ("stored in", "places with the value of an earlier one"),
     },
     shape={
         "width": Whole(1),

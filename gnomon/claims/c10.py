@@ -22,10 +22,10 @@ def evidence() -> Numbers:
 CLAIM = Claim(
     id="C10",
     title="which models have ALiBi, which RoPE",
-    english="GPT-3.5, GPT-4, Falcon and MPT have ALiBi; GPT-NeoX, LLaMA and PaLM have RoPE; GPT-4 has one of the "
-    "two. (Only supposed: that BERT and GPT-2 have tables of 1024 places.)",
-    korean="GPT-3.5, GPT-4, Falcon, MPT는 ALiBi를, GPT-NeoX, LLaMA, PaLM은 RoPE를 쓰고, GPT-4는 둘 중 하나를 "
-    "쓴다. (BERT와 GPT-2의 위치 표가 1024칸이라는 것은 가정일 뿐이다.)",
+    english="GPT-3.5, GPT-4, Falcon and MPT have ALiBi; GPT-NeoX and LLaMA have RoPE; Llama, PaLM and GPT-4 have "
+    "one of the two. (Only supposed: that BERT and GPT-2 have tables of 1024 places.)",
+    korean="GPT-3.5, GPT-4, Falcon, MPT는 ALiBi를, GPT-NeoX, LLaMA는 RoPE를 쓰고, Llama, PaLM, GPT-4는 둘 중 "
+    "하나를 쓴다. (BERT와 GPT-2의 위치 표가 1024칸이라는 것은 가정일 뿐이다.)",
     document="D1 and D2",
     section="최신 Position 기술 3, 4; 1.1, 5",
     question="What did the makers of each model publish?",

@@ -58,7 +58,7 @@ CLAIM = Claim(
     document="D2",
     section="1.2 (2)",
     question="Of all far lags, which is the closest, and are two places that far apart more alike than neighbours? "
-    "That no closer lag was skipped is proved.",
+    "That no closer lag was skipped is proved, if cosines of float64 are right to 4e-16.",
     evidence=evidence,
     rule=c14.rule,
     cheap=False,

@@ -36,14 +36,19 @@ def evidence() -> Numbers:
 
 
 def returns_to_half(waves: "Waves") -> tuple[bool, float | None]:
-    """Whether the product comes back, and log10 of a lag by which it is at half of its first value again.
+    """Whether the product comes back, and log10 of a lag by which it is at half of its first value again, once below.
 
     Where each sine has its cosine it is the sum of cos(w_m k) over m pairs. Cut the circle into N arcs: of the lags 0,
-    1, ..., N^m two have every angle in the same arcs, so that at their difference each is within 1 / N of a turn and
-    the sum above m cos(2 pi / N), which is m / 2 for N = 6. Multiples of any K in place of these lags give a return
-    beyond K. N is arbitrary, and so is how near the sum comes to m.
+    K, 2 K, ..., N^m K two have every angle in the same arcs, so that at their difference, which is K or more, each is
+    within 1 / N of a turn and the sum above m cos(2 pi / N), which is m / 2 for N = 6. K is here the first lag at which
+    it is below m / 2. N is arbitrary, and so is how near the sum comes to m.
     """
-    return (True, len(waves.frequencies) * math.log10(6)) if waves.is_whole else (False, None)
+    if not waves.is_whole:
+        return False, None
+    pairs, lag = len(waves.frequencies), 1
+    while sum(math.cos(w * lag) for w in waves.frequencies) > pairs / 2:
+        lag += 1
+    return True, math.log10(lag) + pairs * math.log10(6)
 
 
 CLAIM = Claim(

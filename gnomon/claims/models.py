@@ -74,10 +74,6 @@ FACTS = (
         "github.com/meta-llama/llama, commit 0504cf4, llama/model.py: apply_rotary_emb; arXiv 2302.13971 as quoted",
     ),
     Fact(
-        "PaLM", ("RoPE",), "D1 최신 Position 기술 3", "RoPE", "paper",
-        "Chowdhery et al. 2022, arXiv 2204.02311, as told by summaries of it",
-    ),
-    Fact(
         "PaLM", ("RoPE", "ALiBi"), "D2 5", "RoPE", "paper",
         "Chowdhery et al. 2022, arXiv 2204.02311, as told by summaries of it",
     ),

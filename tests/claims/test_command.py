@@ -34,7 +34,7 @@ def test_a_verdict_that_holds_if_is_told_with_its_condition(whole):
     end = next(at for at, line in enumerate(lines) if line.startswith("C03"))
     column = slice(lines[begin].index("holds if"), lines[begin].index("computed"))
     told = " ".join(line[column].strip() for line in lines[begin:end])
-    assert told.strip() == "holds if angles are formed in float64 or float32"
+    assert told.strip() == "holds if angles are formed in float64 or float32, up to position 8,191"
 
 
 def found_for_nothing():

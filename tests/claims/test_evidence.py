@@ -14,7 +14,7 @@ CHEAP = [module.CLAIM.id for module in MODULES if module.CLAIM.cheap]
 
 KNOWN = {
     "C01": "holds if wavelengths are meant, or values are stored in bfloat16",
-    "C02": "holds if angles are formed in float64 or float32",
+    "C02": "holds if angles are formed in float64 or float32, up to position 8,191",
     "C03": "holds if positions are not negative and values are not rounded to float32, float16, bfloat16",
     "C04": "holds",
     "C10": "does not hold",
@@ -78,15 +78,19 @@ def test_values_that_are_missing_or_wrong_do_not_exist(monkeypatch):
 
 
 def test_a_sine_without_its_cosine_has_no_proof_of_return():
-    assert c15.returns_to_half(waves(Sinusoidal(4))) == (True, 2 * math.log10(6))
+    # cos 1 + cos 0.01 is above 1, and cos 2 + cos 0.02 is not.
+    assert c15.returns_to_half(waves(Sinusoidal(4))) == (True, math.log10(2) + 2 * math.log10(6))
     assert c15.returns_to_half(waves(Sinusoidal(5))) == (False, None)
 
 
 def test_the_proved_lags_of_return_do_return():
-    """Width 4: among the lags up to 6^2 one has half of the sum, and among K .. K N^2 one is closer than neighbours."""
+    """Width 4: from the first lag below half, 2, to 2 * 6^2 one has half of the sum again, and among K .. K N^2 one is
+
+    closer than neighbours.
+    """
     w = torch.tensor([1.0, 0.01], dtype=torch.float64)
-    half = (torch.arange(1, 37, dtype=torch.float64)[:, None] * w).cos().sum(1)
-    assert half.max() >= 1
+    sums = (torch.arange(1, 73, dtype=torch.float64)[:, None] * w).cos().sum(1)
+    assert sums[0] > 1 > sums[1] and sums[2:].max() >= 1
     lacks = 1 - float(w.cos().mean())
     arcs, power = c14.latest(2, lacks)
     assert 1 - math.cos(2 * math.pi / arcs) < lacks <= 1 - math.cos(2 * math.pi / (arcs - 1))

@@ -21,7 +21,7 @@ def rule(numbers):
 
 
 CLAIM = Claim(
-    "C98", "size", "It is small.", "작다.", "D1", "1", "How large?", evidence=dict, rule=CLAIMS["C02"].rule,
+    "C98", "size", "It is small.", "작다.", "D1", "1", "How large?", evidence=dict, rule=CLAIMS["C03"].rule,
     columns={"rows": ("dtype", "share")}, shape={"size": Whole()},
 )  # fmt: skip
 ENTRY = Entry(

@@ -11,7 +11,8 @@ GAIN = 10.0
 
 CORRECTED = (
     "the smallest step of each wave was one constant over its frequency, so that steps grew as wavelengths do whatever "
-    "is stored, and `holds if` could not come out; now how far each pair stands still is read from stored rows"
+    "is stored, and `holds if` could not come out; now how far each pair stands still is read from stored rows. "
+    "Later a sentence alone was corrected: in float16 the last pair does not tell neighbours as the first does"
 )
 
 
@@ -38,6 +39,6 @@ def rule(numbers: Numbers) -> Verdict:
     stored = f", or values are stored in {' or '.join(coarser)}" if coarser else ""
     return Verdict(
         "holds if",
-        f"It holds if wavelengths are meant{stored}: elsewhere the last pair tells neighbours as the first does, or "
-        f"almost. {told}",
+        f"It holds if wavelengths are meant{stored}: elsewhere the last pair keeps one value over less than "
+        f"{GAIN:g} times as many places as the first. {told}",
     )

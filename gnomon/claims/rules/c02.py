@@ -5,6 +5,11 @@ from gnomon.claims.claim import Numbers, Verdict
 REPEATS = 0
 """How many rows equal to an earlier one are allowed."""
 
+CORRECTED = (
+    "a sentence alone: the condition now says up to which position it was looked at, past which float32 repeats too; "
+    "no threshold and no verdict changed"
+)
+
 
 def rule(numbers: Numbers) -> Verdict:
     """Does not hold where it is not proved over the reals, or where rows repeat however angles are formed; holds if
@@ -27,4 +32,6 @@ def rule(numbers: Numbers) -> Verdict:
     worst = f"in {table} with angles in {angle}, {repeats:,} of {rows:,} rows equal an earlier one"
     if not good:
         return Verdict("does not hold", f"{real} But {worst}, and every other way to form angles has repeats.")
-    return Verdict("holds if", f"{real} Computed, it holds if angles are formed in {' or '.join(good)}: {worst}.")
+    rows = max(rows for *_, rows in numbers["repeats"])
+    formed = f"angles are formed in {' or '.join(good)}, up to position {rows - 1:,}"
+    return Verdict("holds if", f"{real} Computed, it holds if {formed}: {worst}.")

@@ -5,6 +5,11 @@ from gnomon.claims.claim import Numbers, Verdict
 CLOSE = 1e-9
 """How far apart two values may be, proved, to be called the same where no exact pair is known."""
 
+CORRECTED = (
+    "a sentence alone: it called the better of the whole numbers on both sides the nearest, which may miss by more; no "
+    "threshold and no verdict changed"
+)
+
 
 def rule(numbers: Numbers) -> Verdict:
     """Holds where a pair of places and dimensions is equal exactly; holds if the same means within CLOSE, where only
@@ -13,7 +18,8 @@ def rule(numbers: Numbers) -> Verdict:
     step = (
         ""
         if miss is None
-        else f" The document's nearest whole number misses by {miss:.2g} where the second wave is fast."
+        else f" The better of the whole numbers on both sides of what the document takes misses by {miss:.2g} where "
+        "the second wave is fast."
     )
     if numbers["exact"]:
         p, i, q, j = numbers["witness"]

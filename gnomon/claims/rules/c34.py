@@ -6,10 +6,14 @@ FITS = 0.05
 """The relative error up to which a kernel is met: what is left is a twentieth of how much the kernel varies."""
 FAILS = 0.2
 """The relative error from which it is missed: four times as much. What lies between is neither."""
+RESOLVED = 2.0**-23
+"""The share of the largest combination of waves below which one is left out, as float32 numbers would lose it."""
 
 CORRECTED = (
     "one missed kernel of six was enough to call sinusoidal positions limited, which any encoding without a free table "
-    "would be; now each class of kernels is judged apart, and the nearest of the other formulas is told beside it"
+    "would be; now each class of kernels is judged apart, and the nearest of the other formulas is told beside it. "
+    "Later a threshold that the fit had was put here and told: combinations of waves that float32 cannot keep apart "
+    "are left out; with real numbers of any size as many waves as lags meet every kernel"
 )
 
 
@@ -24,7 +28,8 @@ def rule(numbers: Numbers) -> Verdict:
     everything = len(missed) == len({kind for kind, *_ in sinusoidal})
     only_linear = all(error <= FITS if name == "linear" else error >= FAILS for _, name, error in alibi)
     told = (
-        f"Relative errors, sinusoidal: {_listed(sinusoidal)}; ALiBi: {_listed(alibi)}. Nearest of the other formulas: "
+        f"With numbers that are kept apart at {RESOLVED:.0e} of the largest; relative errors, sinusoidal: "
+        f"{_listed(sinusoidal)}; ALiBi: {_listed(alibi)}. Nearest of the other formulas: "
         + ", ".join(f"{name} {encoding} {error:.0%}" for name, encoding, error in numbers["nearest_formula"])
         + "."
     )
