@@ -113,6 +113,18 @@ def _layers(label: str) -> Told:
     return told
 
 
+def _of_logits(label: str) -> Told:
+    """What reads no place off the stream is asked of its logits: a column of the layer that comes next."""
+
+    def told(facts: Facts) -> str:
+        last = int(facts.most("C23", "layers", "layers passed")) - 1
+        column = "logits: distance"
+        found = [facts.mean("C23", "layers", column, encoding=label, layers_passed=at) for at in (0, last)]
+        return f"{label}: distance sets {found[0]:.0%} of the logits of the first layer, {found[1]:.0%} of the last"
+
+    return told
+
+
 def _sum_or_apart(facts: Facts) -> str:
     losses = {at: facts.mean("C22", "masked", "loss, nats a masked byte", label=at) for at in ("sinusoidal", "deberta")}
     return f"{', '.join(f'{label} {loss:.2f}' for label, loss in losses.items())} nats a masked byte"
@@ -231,7 +243,7 @@ DIAGRAMS = (
         (
             Box("sum", "contents + positions, once at the input", ("C21",)),
             Box("deep", "layer after layer the sum is mixed", ("C23",), _layers("sinusoidal")),
-            Box("every", "positions in every layer", ("C23",), _layers("rope")),
+            Box("every", "positions in every layer", ("C23",), _of_logits("rope")),
             Box("lost", "lost in the middle", ("C28",)),
             Box("apart", "kept apart, as in DeBERTa", ("C22",), _sum_or_apart),
         ),
