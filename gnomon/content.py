@@ -221,7 +221,7 @@ def query_lookup(q: Tensor, table: Tensor, row: PairFunction) -> Lookup:
 
 
 def key_lookup(k: Tensor, table: Tensor, row: PairFunction) -> Lookup:
-    """`<k_j, table[h, row(i, j)]>`: k `[b, g, j, d]` with h a multiple of g, table `[h or 1, rows, d]`."""
+    """`<k_j, table[h, row(i, j)]>`: k `[b, g, j, d]` with h a multiple of g, table `[h, rows, d]`."""
     shared = table.shape[0] // k.shape[1]
     return Lookup(k.repeat_interleave(shared, dim=1) if shared > 1 else k, table, row, of_key=True)
 

@@ -113,7 +113,7 @@ class Mix:
 class Encoding(nn.Module):
     """A position encoding. As it stands it is no encoding at all (NoPE): every hook is neutral.
 
-    A subclass states the paper's formula in `score` or `absolute` (the definition), and overrides the hooks of the
+    A subclass states the paper's formula in `score`, `absolute` or `value` (the definition), and overrides the hooks of the
     lowering so that they give the same numbers. Subclasses are final and inherit from this class only. An object
     serves one layer as it stands; `layers` says what serves several.
     """
@@ -135,7 +135,7 @@ class Encoding(nn.Module):
     causal: bool | None = None
     """True: it reads the past only, and refuses a mask that shows more."""
     per_layer: bool = False
-    """Whether each layer has parameters of its own, drawn anew."""
+    """Whether each layer has parameters of its own, drawn anew; `common` says what they share."""
     memory: int = 0
     """Tokens of earlier segments that a model under this encoding reads besides its own, in training too."""
 
@@ -244,7 +244,11 @@ class Encoding(nn.Module):
 
     def layers(self, count: int) -> "list[Encoding]":
         """One encoding a layer: the same object for all of them, unless each layer has parameters of its own."""
-        return self.copies(count) if self.per_layer else [self] * count
+        return self.copies(count, self.common()) if self.per_layer else [self] * count
+
+    def common(self) -> "tuple[nn.Module, ...]":
+        """The modules that all layers share, where each layer has parameters of its own besides."""
+        return ()
 
     def copies(self, count: int, keep: Iterable[nn.Module] = ()) -> "list[Encoding]":
         """This encoding and others like it, `count` in all, each with initial values of its own (`reset_layer`).

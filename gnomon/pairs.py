@@ -26,6 +26,12 @@ def at(table: Tensor, b: Tensor, i: Tensor) -> Tensor:
     return table[b, i] if table.shape[0] > 1 else table[0, i]
 
 
+def cut(values: Tensor, queries: slice, keys: slice) -> Tensor:
+    """Those of some queries and keys, of `[b, h, i, j]`, where one query or one key may serve all."""
+    values = values if values.shape[2] == 1 else values[:, :, queries]
+    return values if values.shape[3] == 1 else values[..., keys]
+
+
 def dense(
     pair: PairFunction, rows: int, heads: int, queries: int, keys: int, device=None, room: Room | None = None
 ) -> Tensor:
@@ -135,7 +141,7 @@ class Values(Dense):
         return self.values
 
     def part(self, queries: slice, keys: slice) -> "Values":
-        return Values(self.values[:, :, queries, keys])
+        return Values(cut(self.values, queries, keys))
 
     def of_heads(self, heads: slice) -> "Values":
         return self if self.values.shape[1] == 1 else Values(self.values[:, heads])

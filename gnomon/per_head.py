@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gnomon.pairs import Clipped, Dense, PairFunction, at, dense, near, part, pointwise
+from gnomon.pairs import Clipped, Dense, PairFunction, at, cut, dense, near, part, pointwise
 from gnomon.room import Room, empty
 from gnomon.rows import leading
 from gnomon.traced import traced
@@ -48,7 +48,7 @@ class PerHead(Dense):
         return self._value(known, torch.arange(self.heads, device=self.device)[:, None, None])
 
     def part(self, queries: slice, keys: slice) -> "PerHead":
-        return replace(self, number=part(self.number, queries, keys))
+        return replace(self, number=part(self.number, queries, keys), known=_cut(self.known, queries, keys))
 
     def of_heads(self, heads: slice) -> "PerHead":
         return replace(self, first=self.first + heads.start, heads=heads.stop - heads.start)
@@ -88,7 +88,7 @@ class Entry(Clipped):
         return value
 
     def part(self, queries: slice, keys: slice) -> "Entry":
-        return replace(self, entry=part(self.entry, queries, keys))
+        return replace(self, entry=part(self.entry, queries, keys), known=_cut(self.known, queries, keys))
 
     def of_heads(self, heads: slice) -> "Entry":
         return replace(self, table=self.table[heads])
@@ -130,7 +130,8 @@ class Slope(Clipped):
         return self.rise[:, None, None] * known
 
     def part(self, queries: slice, keys: slice) -> "Slope":
-        return replace(self, q_at=self.q_at[:, queries], k_at=self.k_at[:, keys])
+        known = _cut(self.known, queries, keys)
+        return replace(self, q_at=self.q_at[:, queries], k_at=self.k_at[:, keys], known=known)
 
     def of_heads(self, heads: slice) -> "Slope":
         return replace(self, rise=self.rise[heads])
@@ -150,3 +151,7 @@ class Slope(Clipped):
         nearest = torch.where(self.q_at.amin(1, keepdim=True) >= largest, largest, least)
         of_query, of_key = ((places - nearest).abs().to(self.rise.dtype) for places in (self.q_at, some))
         return self.rise[:, None] * of_query[:, None], self.rise[:, None] * of_key[:, None]
+
+
+def _cut(known: Tensor | None, queries: slice, keys: slice) -> Tensor | None:
+    return None if known is None else cut(known, queries, keys)

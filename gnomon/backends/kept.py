@@ -7,6 +7,7 @@ from torch import Tensor
 
 from gnomon.backends.fused import fused
 from gnomon.backends.way import Seen, Way
+from gnomon.pairs import cut
 from gnomon.room import Room
 
 
@@ -22,8 +23,7 @@ class Kept(Way):
         return "all pairs at once, kept for all layers"
 
     def part(self, queries: slice, keys: slice) -> "Kept":
-        dense = self.dense if self.dense.shape[2] == 1 else self.dense[:, :, queries]
-        return Kept(self.seen.part(queries, keys), dense if dense.shape[3] == 1 else dense[..., keys])
+        return Kept(self.seen.part(queries, keys), cut(self.dense, queries, keys))
 
     def of_heads(self, heads: slice) -> "Kept":
         return self if self.dense.shape[1] == 1 else replace(self, dense=self.dense[:, heads])

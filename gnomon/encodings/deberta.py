@@ -85,6 +85,7 @@ class Deberta(Encoding):
 
     properties = Property.TRANSLATION_INVARIANT | Property.CACHEABLE
     domain = Domain()
+    per_layer = True
     variants = (
         {"span": 20, "buckets": 8, "norm": True, "shared": True},
         {"span": 9, "terms": "c2p"},
@@ -136,9 +137,8 @@ class Deberta(Encoding):
                 if linear.bias is not None:
                     nn.init.zeros_(linear.bias)
 
-    def layers(self, count: int) -> list[Encoding]:
-        """One object a layer, with projections of its own; the table is the same object in all of them."""
-        return self.copies(count, keep=(self.table,))
+    def common(self) -> tuple[nn.Module, ...]:
+        return (self.table,)
 
     def serves(self, query: nn.Linear, key: nn.Linear, instead_of: tuple[nn.Linear, nn.Linear] | None = None) -> None:
         """Under `shared`, project positions with these from now on."""

@@ -117,6 +117,7 @@ class SeqPE(Encoding):
         self.width, self.heads, self.head_dim = width, heads, head_dim
         self.form, self.digits, self.axes, self.gain = form, digits, axes, gain
         self.projection = projection or ("none" if form == "input" else "single")
+        self.per_layer = self.projection == "layer"
         self._check_form(projection)
         self.longest = min(10**digits, PAPER_LONGEST) if longest is None else longest
         self.shift_rate, self.windows = shift_rate, windows
@@ -145,12 +146,11 @@ class SeqPE(Encoding):
         return Domain(0, 10**self.digits - 1, whole=True, axes=self.axes)
 
     @property
-    def sites(self) -> list[str]:
+    def sites(self) -> list[Site]:
         return [Site.EMBEDDINGS if self.form == "input" else Site.QUERIES_AND_KEYS]
 
-    def layers(self, count: int) -> list[Encoding]:
-        """The same reader for all; under `layer`, each with a projection of its own."""
-        return self.copies(count, keep=(self.reader,)) if self.projection == "layer" else [self] * count
+    def common(self) -> tuple[nn.Module, ...]:
+        return (self.reader,)
 
     # The definition.
 

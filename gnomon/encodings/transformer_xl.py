@@ -67,6 +67,7 @@ class TransformerXL(Encoding):
 
     properties = Property.TRANSLATION_INVARIANT | Property.CONTINUOUS | Property.CACHEABLE
     domain = Domain()
+    per_layer = True
     variants = ({"untied": True, "mem_len": 4}, {"clamp_len": 6.5})
 
     def __init__(
@@ -102,9 +103,8 @@ class TransformerXL(Encoding):
             self.biases.reset_parameters()
         nn.init.normal_(self.weight, std=self.width**-0.5)
 
-    def layers(self, count: int) -> list[Encoding]:
-        """One object a layer, with its own W; u and v are the same objects in all of them unless `untied`."""
-        return self.copies(count, keep=() if self.untied else (self.biases,))
+    def common(self) -> tuple[nn.Module, ...]:
+        return () if self.untied else (self.biases,)
 
     def score(
         self, q: Float[Tensor, "b h i d"], k: Float[Tensor, "b h j d"], q_pos: Positions, k_pos: Positions
