@@ -61,12 +61,19 @@ def interleaved(calls: Mapping[str, Call], repeats: int, patience: float = PATIE
 
 def _runs(call: Call, repeats: int, patience: float) -> int:
     """How many rounds a call takes part in, by its time once it is warm."""
-    first = _seconds(call)
+    first = _whole_seconds(call)
     if first > patience:
         return 1
     # What is compiled or loaded at the first call says nothing of the others.
-    each = first if first < patience / repeats else _seconds(call)
+    each = first if first < patience / repeats else _whole_seconds(call)
     return max(1, int(min(repeats, patience / each)))
+
+
+def _whole_seconds(call: Call) -> float:
+    """How long one has to wait for a call, also for one that tells the time of a part of it."""
+    begun = time.perf_counter()
+    _seconds(call)
+    return time.perf_counter() - begun
 
 
 def _seconds(call: Call) -> float:

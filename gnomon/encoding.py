@@ -113,8 +113,8 @@ class Mix:
 class Encoding(nn.Module):
     """A position encoding. As it stands it is no encoding at all (NoPE): every hook is neutral.
 
-    A subclass states the paper's formula in `score`, `absolute` or `value` (the definition), and overrides the hooks of the
-    lowering so that they give the same numbers. Subclasses are final and inherit from this class only. An object
+    A subclass states the paper's formula in `score`, `absolute` or `value` (the definition), and overrides the hooks of
+    the lowering so that they give the same numbers. Subclasses are final and inherit from this class only. An object
     serves one layer as it stands; `layers` says what serves several.
     """
 
