@@ -7,8 +7,20 @@ import torch
 from torch import Tensor
 
 from gnomon.analysis.arguments import check_seed, check_size
+from gnomon.analysis.first_place import EACH, STEPS, STRETCH, first_place
 from gnomon.analysis.forms import Waves, biases, form, waves
-from gnomon.analysis.stored import PRECISIONS, Precision, angles, dtype, exact, holds, waved, without_waves
+from gnomon.analysis.stored import (
+    PRECISIONS,
+    Precision,
+    angles,
+    dtype,
+    exact,
+    holds,
+    reference,
+    unit,
+    waved,
+    without_waves,
+)  # fmt: skip
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.sinusoidal import Sinusoidal
@@ -28,7 +40,12 @@ PRACTICES: tuple[tuple[Precision, Precision], ...] = (
 """What libraries do: the precision of the angle, and that of the table."""
 _SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _AROUND = 3
+_STRETCH = 16
+"""Distances and positions in a row that stand for a power of ten, which itself may be a number of the precision."""
 _NEAR = 64
+_SOON = 2**13
+"""Positions among which the first is looked for whose row is off."""
+_BLOCK = 1024
 _DRAWS = 64
 _PERCENT = 0.01
 
@@ -107,35 +124,64 @@ def bias_errors(
     check_size(heads, "heads of the attention")
     if not positions or not all(0 <= p < FURTHEST for p in positions):
         raise OptionError("errors are measured at whole positions", given=list(positions), allowed="0 to 2^53 - 1")
-    kind = dtype(name)
-
-    def rounded(values: Tensor) -> Tensor:
-        return values.to(kind).to(torch.float64)
-
     held = [holds(name, p) for p in positions]
     p = torch.tensor([place for place, fits in zip(positions, held) if fits], dtype=torch.float64)
-    near = torch.arange(_NEAR, dtype=torch.float64)
-    # A position below 64 has no key 64 before it: there, the pairs are fewer.
-    key = (p[:, None] - near).clamp(min=0)
-    apart = p[:, None] - key
-    # Of a causal pair the key is not later than the query, which rounding keeps so.
-    late = (rounded(p)[:, None] - rounded(key)).flatten()
-    worst = [
-        (rounded(biases(encoding, given, heads)) - biases(encoding, true, heads)).abs().amax(dim=0)
-        for given, true in ((rounded(p), p), (late, apart.flatten()))
-    ]
-    told = worst[0].tolist(), worst[1].reshape(-1, _NEAR).amax(dim=1).tolist() if len(p) else []
-    return tuple(_spread(values, held) for values in told)
+    return tuple(_spread(of(encoding, name, p, heads).tolist(), held) for of in (_far, _late))
 
 
 @checked
-def first_above(positions: Sequence[int], found: Sequence[float | None], limit: float) -> int | None:
-    """The first of `positions` from which on every error that is known exceeds `limit`; None where none does."""
-    known = [(p, error) for p, error in zip(positions, found) if error is not None]
-    for at, (p, _) in enumerate(known):
-        if all(error > limit for _, error in known[at:]):
-            return p
-    return None
+def first_far(encoding: Encoding, name: Precision, limit: float = _PERCENT, heads: int = 1) -> int | None:
+    """The first distance, up to 10^8, at which the bias is off by more than `limit` (`far` of `bias_errors`).
+
+    Found by `first_place`: every distance below 2^17 is looked at. None where none is off, or has a number.
+    """
+    check_size(heads, "heads of the attention")
+    return first_place(lambda p: _far(encoding, name, p.to(torch.float64), heads) > limit, _last(name))
+
+
+@checked
+def first_late(encoding: Encoding, name: Precision, limit: float = _PERCENT, heads: int = 1) -> int | None:
+    """The first position, up to 10^8, from which near pairs are off by more than `limit` (`late` of `bias_errors`).
+
+    Up to 2 / eps positions are exact, and from 63 on all near distances occur: beyond 127 nothing changes up to there.
+    From there on it is found by `first_place`. None where none is off, or has a number.
+    """
+    check_size(heads, "heads of the attention")
+    late = lambda p: _late(encoding, name, p.to(torch.float64), heads) > limit  # noqa: E731
+    soon = first_place(late, 2 * _NEAR - 1)
+    exact_to = int(2 / torch.finfo(dtype(name)).eps)
+    return first_place(late, _last(name), 2 * _NEAR, exact_to) if soon is None else soon
+
+
+def _last(name: Precision) -> int:
+    return min(POWERS[-1], int(torch.finfo(dtype(name)).max))
+
+
+def _rounded(values: Tensor, name: Precision) -> Tensor:
+    return values.to(dtype(name)).to(torch.float64)
+
+
+def _far(encoding: Encoding, name: Precision, p: Tensor, heads: int) -> Tensor:
+    """Of pairs `p` `[n]` apart, the worst error over heads, `[n]`, where distance and bias are rounded."""
+    if not len(p):
+        return p
+    given = _rounded(biases(encoding, _rounded(p, name), heads), name)
+    return (given - biases(encoding, p, heads)).abs().amax(dim=0)
+
+
+def _late(encoding: Encoding, name: Precision, p: Tensor, heads: int) -> Tensor:
+    """Of near pairs whose query is at `p` `[n]`, the worst error over heads, `[n]`, where positions are rounded."""
+    if not len(p):
+        return p
+    # A position below 64 has no key 64 before it: there, the pairs are fewer.
+    key = (p[:, None] - torch.arange(_NEAR, dtype=torch.float64)).clamp(min=0)
+    apart = p[:, None] - key
+    # Of a causal pair the key is not later than the query, which rounding keeps so.
+    late = _rounded(p, name)[:, None] - _rounded(key, name)
+    # Of many pairs few distances are different.
+    lags, which = torch.stack([late, apart]).unique(return_inverse=True)
+    exactly = biases(encoding, lags, heads)
+    return (_rounded(exactly, name)[:, which[0]] - exactly[:, which[1]]).abs().amax(dim=(0, 2))
 
 
 @checked
@@ -192,10 +238,10 @@ def _of_waves(found: Waves) -> Section:
         "rounding",
         TITLE,
         QUESTION,
-        _answer(all_of),
+        _answer(found, all_of),
         tables=(
-            _table("Greatest error of a sine or cosine", shown, "values", note),
-            _table(f"Error of the logit {logit} when both tokens are shifted by p", shown, "logits",
+            _table("Greatest error of a sine or cosine", "positions", _stretches(_AROUND), shown, "values", note),
+            _table(f"Error of the logit {logit} when both tokens are shifted by p", "p", POWERS, shown, "logits",
                    f"Root mean square over k = {', '.join(map(str, LAGS))}, as a share of the exact logits."),
         ),
         figures=(
@@ -217,7 +263,7 @@ def _of_waves(found: Waves) -> Section:
     )  # fmt: skip
 
 
-def _answer(all_of: dict[tuple[Precision, Precision], Errors]) -> str:
+def _answer(found: Waves, all_of: dict[tuple[Precision, Precision], Errors]) -> str:
     words = []
     for stored in ("float32", "bfloat16"):
         of = all_of["float64", stored]
@@ -230,19 +276,38 @@ def _answer(all_of: dict[tuple[Precision, Precision], Errors]) -> str:
         )
     for way in ("float32", "float16", "bfloat16"):
         of = all_of[way, way]
-        unit = first_above(POWERS, of.values, torch.finfo(dtype(way)).eps)
-        percent = first_above(POWERS, of.logits, _PERCENT)
+        first = _first_off(found, way)
+        percent = next((p for p, off in zip(POWERS, of.logits) if off is not None and off > _PERCENT), None)
         words.append(
-            f"With angles in {way} too, the error of a number exceeds that unit "
-            f"{_from(unit)}, and that of a logit 1% {_from(percent)}"
+            f"With angles in {way} too, "
+            + (
+                f"no number of the first {_SOON:,} positions is off by more than one unit in its last place, "
+                if first is None
+                else f"position {first:,} is the first where a number is off by more than one unit in its last place, "
+            )
+            + (
+                "and no logit of the table is off by 1%"
+                if percent is None
+                else f"and a logit is off by more than 1% by position {percent:,}"
+            )
             + (f"; {way} has no number past {torch.finfo(dtype(way)).max:,.0f}." if None in of.values else ".")
         )
-    words.append("Powers of ten were looked at, and the two positions after each.")
+    words.append("The tables look at powers of ten, and at the two positions after each.")
     return " ".join(words)
 
 
-def _from(position: int | None) -> str:
-    return "nowhere" if position is None else f"from position {position:,} on"
+def _first_off(found: Waves, name: Precision) -> int | None:
+    """The first position of whose row a number is off by more than one unit in its last place, as in `uniqueness`."""
+
+    def off(places: Tensor) -> Tensor:
+        parts = []
+        for part in places.split(_BLOCK):
+            right = reference(found, part)
+            wrong = (_rounded(waved(found, angles(found, part, name)), name) - right).abs() > unit(right, name)
+            parts.append(wrong.any(dim=1))
+        return torch.cat(parts)
+
+    return first_place(off, _SOON - 1)
 
 
 def _share(of: float) -> str:
@@ -253,10 +318,14 @@ def _named(of: Errors) -> str:
     return f"{_SHORT[of.way]}>{_SHORT[of.stored]}"
 
 
-def _table(title: str, shown: list[Errors], what: str, note: str) -> Table:
+def _table(title: str, head: str, places: Sequence[Value], shown: list[Errors], what: str, note: str) -> Table:
     told = [of for of in shown if (of.way, of.stored) != ("float64", "float16")]
-    rows = tuple((p, *(getattr(of, what)[at] for of in told)) for at, p in enumerate(POWERS))
-    return Table(title, ("position", *(_named(of) for of in told)), rows, note)
+    rows = tuple((place, *(getattr(of, what)[at] for of in told)) for at, place in enumerate(places))
+    return Table(title, (head, *(_named(of) for of in told)), rows, note)
+
+
+def _stretches(count: int) -> tuple[str, ...]:
+    return tuple(f"{p:,} to {p + count - 1:,}" for p in POWERS)
 
 
 def _figure(title: str, y: str, lines: list[tuple[str, Sequence[Value]]], note: str) -> Lines:
@@ -267,20 +336,20 @@ def _figure(title: str, y: str, lines: list[tuple[str, Sequence[Value]]], note: 
 
 def _of_bias(encoding: Encoding, heads: int) -> Section:
     names: tuple[Precision, ...] = ("float32", "float16", "bfloat16")
-    found = {name: bias_errors(encoding, name, POWERS, heads) for name in names}
+    looked = [p + step for p in POWERS for step in range(_STRETCH)]
+    found = {name: tuple(map(_worst, bias_errors(encoding, name, looked, heads))) for name in names}
     size = biases(encoding, torch.tensor(POWERS, dtype=torch.float64), heads).abs().amax(dim=0).tolist()
-    rows = tuple((p, size[at], *(found[name][0][at] for name in names)) for at, p in enumerate(POWERS))
-    late = tuple((p, *(found[name][1][at] for name in names)) for at, p in enumerate(POWERS))
-    far, shifted = (
-        "; ".join(f"in {name} {_from(first_above(POWERS, found[name][of], _PERCENT))}" for name in names)
-        for of in (0, 1)
-    )
+    labels = _stretches(_STRETCH)
+    rows = tuple((label, size[at], *(found[name][0][at] for name in names)) for at, label in enumerate(labels))
+    late = tuple((label, *(found[name][1][at] for name in names)) for at, label in enumerate(labels))
+    firsts = [{name: of(encoding, name, _PERCENT, heads) for name in names} for of in (first_far, first_late)]
     lost = [name for name in names if None in found[name][0]]
     words = [
-        f"Where the distance and the bias are rounded, the bias of a pair so far apart is off by more than {_PERCENT} "
-        f"of a logit {far}.",
+        f"Where the distance and the bias are rounded, the bias is off by more than {_PERCENT} of a logit "
+        f"{_beginnings(firsts[0], 'distance')}.",
         f"Where positions are rounded before they are subtracted, that of pairs {_NEAR - 1} apart or less is so "
-        f"{shifted}.",
+        f"{_beginnings(firsts[1], 'position')}.",
+        "Not every place after the first is off: those that the precision has a number for may not be.",
         *(f"{name} has no number past {torch.finfo(dtype(name)).max:,.0f}." for name in lost),
     ]
     return Section(
@@ -289,22 +358,41 @@ def _of_bias(encoding: Encoding, heads: int) -> Section:
         QUESTION,
         " ".join(words),
         tables=(
-            Table("Error of the bias at a distance", ("distance", "bias", *(_SHORT[n] for n in names)), rows,
-                  "In units of the logit, the worst over heads; distance and bias are rounded. Bias: the largest size "
-                  "over heads. -: the precision has no number so large."),
+            Table("Error of the bias at a distance", ("distances", "bias", *(_SHORT[n] for n in names)), rows,
+                  "In units of the logit, the worst over heads and these distances; distance and bias are rounded. "
+                  "Bias: the largest size over heads, at the first of them. -: the precision has no number so large. "
+                  f"The answer looks at every distance below {EACH:,}, beyond at {STRETCH} in a row, {STEPS} times "
+                  "from one power of two to the next, and from those back to the first."),
             Table("Error of the bias of near pairs, positions rounded first",
-                  ("position", *(_SHORT[n] for n in names)), late,
+                  ("positions", *(_SHORT[n] for n in names)), late,
                   f"Of pairs 0 to {_NEAR - 1} apart. An encoding that takes distances in float64 has none of it."),
         ),
         figures=(
             _figure("Error of the bias at a distance", "units of the logit",
-                    [(name, found[name][0]) for name in names], "Distance and bias are rounded; worst over heads."),
+                    [(name, found[name][0]) for name in names], "Distance and bias are rounded; worst over heads and "
+                    f"over {_STRETCH} distances in a row."),
             _figure("Error of the bias of near pairs, positions rounded first", "units of the logit",
-                    [(name, found[name][1]) for name in names], f"Pairs 0 to {_NEAR - 1} apart."),
+                    [(name, found[name][1]) for name in names],
+                    f"Pairs 0 to {_NEAR - 1} apart, at {_STRETCH} positions in a row."),
         ),
         numbers={
             "positions": list(POWERS),
+            "stretch": _STRETCH,
             "far": {name: list(found[name][0]) for name in names},
             "late": {name: list(found[name][1]) for name in names},
+            "first_far": firsts[0],
+            "first_late": firsts[1],
         },
     )  # fmt: skip
+
+
+def _worst(found: Sequence[float | None]) -> tuple[float | None, ...]:
+    """The worst of each stretch; None where the precision lacks a number for one of them."""
+    stretches = [found[at : at + _STRETCH] for at in range(0, len(found), _STRETCH)]
+    return tuple(None if None in one else max(one) for one in stretches)
+
+
+def _beginnings(firsts: dict[Precision, int | None], what: str) -> str:
+    some = [f"first at {what} {first:,} in {name}" for name, first in firsts.items() if first is not None]
+    none = [name for name, first in firsts.items() if first is None]
+    return "; ".join(some + [f"at no {what} looked at in {' and '.join(none)}"] * bool(none))

@@ -1,5 +1,6 @@
 """The logit of summed content and positions: its four terms, and how much of one is a function of the distance."""
 
+import math
 from dataclasses import dataclass
 from typing import get_args
 
@@ -23,6 +24,9 @@ MIXES = tuple(step / 20 for step in range(21))
 
 LENGTHS = (16, 64, 256, 512)
 """Numbers of places at which the expected share is told."""
+
+_RANDOM: tuple[Kind, ...] = ("independent orthogonal", "gaussian")
+"""Kinds under which the share is one thing under one draw and another under the next."""
 
 KEY, TITLE = "terms", "Four terms of the logit"
 QUESTION = (
@@ -89,17 +93,20 @@ def section(
     w_q: Tensor | None = None,
     w_k: Tensor | None = None,
     head_dim: int = 64,
+    draws: int = 50,
 ) -> Section:
     """Toeplitz share of the position-position term under several projections, and the four terms' shares of a logit.
 
     n: places 0 .. n - 1, fewer where the encoding has fewer. seeds: of the random projections and contents.
-    w_q, w_k: given projections `[h, d, w]`, one a head. head_dim: d of the normal ones.
+    w_q, w_k: given projections `[h, d, w]`, one a head. head_dim: d of the normal ones. draws: over how many seeds, 0
+    and on, the share of random projections is a mean; it differs much from one to the next.
     """
     if form(encoding) != "vector":
         return does_not_apply(KEY, TITLE, QUESTION, _why(encoding))
     if encoding.domain.axes not in (None, 1):
         return does_not_apply(KEY, TITLE, QUESTION, "The question is about a line, and these positions have axes.")
     check_size(n, "places of which all pairs are looked at", 3, 4096)
+    check_size(draws, "draws of random projections", 1, 10_000)
     domain = encoding.domain
     first = max(domain.lowest, 0)
     n = int(min(n, domain.highest - first + 1))
@@ -112,10 +119,12 @@ def section(
     clock = None if clock is None or len(clock.columns) != width or width % 2 else clock
     drawn = {kind: [projections(kind, width, seed, head_dim) for seed in seeds] for kind in get_args(Kind)}
     several_x = [contents(1, n, width, seed)[0] for seed in seeds]
-    shares, commuting, terms, pictures = {}, {}, {}, {}
+    shares, sizes, commuting, terms, pictures = {}, {}, {}, {}, {}
     for kind, several in drawn.items():
         made = [four_terms(x, p, *pair) for x, pair in zip(several_x, several)]
-        shares[kind] = [toeplitz_share(t.pp) for t in made]
+        more = [seed for seed in range(draws) if seed not in seeds] if kind in _RANDOM else []
+        pairs = [*(_share(t.pp) for t in made), *(_share(_term(p, kind, seed, head_dim)) for seed in more)]
+        shares[kind], sizes[kind] = ([*column] for column in zip(*pairs))
         terms[kind] = [sum(column) / len(made) for column in zip(*(t.shares() for t in made))]
         commuting[kind] = None if clock is None else _mean(commutant_share(a.mT @ b, clock) for a, b in several)
         pictures[kind] = made[0].pp
@@ -125,17 +134,17 @@ def section(
     tables = [
         Table(
             f"Share of the position-position term that depends on i - j, {n} places",
-            ("W_Q, W_K", "mean", "lowest", "highest", "commutes"),
-            tuple((k, _mean(s), min(s), max(s), commuting[k]) for k, s in shares.items()),
-            f"Seeds {', '.join(map(str, seeds))}; normal projections are [{head_dim}, {width}], others"
-            f" [{width}, {width}]. commutes: share of M that commutes with every shift."
-            f" Expected of random ones: {expected:.3g}.",
+            ("W_Q, W_K", "seeds", "share", "s.e.", "lowest", "highest", "commutes"),
+            tuple((k, len(s), *_pooled(s, sizes[k]), min(s), max(s), commuting[k]) for k, s in shares.items()),
+            f"Normal projections are [{head_dim}, {width}], others [{width}, {width}]. Share: of the variance of all"
+            " seeds together, with its standard error; lowest and highest: of one seed. commutes: share of M that"
+            f" commutes with every shift, over {len(seeds)} seeds. Expected of random ones: {expected:.3g}.",
         ),
         Table(
             "Share of each term in the variance of the logit, content of unit variance",
             ("W_Q, W_K", "content-content", "content-place", "place-content", "place-place"),
             tuple((kind, *four) for kind, four in terms.items()),
-            "Means over the seeds; cov(term, logit) / var(logit), which add up to 1.",
+            f"Means over seeds {', '.join(map(str, seeds))}; cov(term, logit) / var(logit), which add up to 1.",
         ),
         Table(
             "Share expected of random projections, by the number of places",
@@ -149,6 +158,7 @@ def section(
         "places": n,
         "width": width,
         "seeds": [*seeds],
+        "draws": draws,
         "expected_share": expected,
         **{f"share_{kind.replace(' ', '_')}": values for kind, values in shares.items()},
         **{f"variance_{kind.replace(' ', '_')}": values for kind, values in terms.items()},
@@ -173,7 +183,7 @@ def section(
         KEY,
         TITLE,
         QUESTION,
-        _answer(n, shares, terms, expected, numbers.get("share_given")),
+        _answer(n, shares, sizes, terms, expected, numbers.get("share_given")),
         tuple(tables),
         figures,
         _proof(width, n) if clock is not None else (),
@@ -212,6 +222,35 @@ def _mean(values) -> float:
     return sum(values) / len(values)
 
 
+def _share(term: Tensor) -> tuple[float, float]:
+    """The share of a term that depends on the distance, and its whole variance, which that is a share of."""
+    return toeplitz_share(term), float((term - term.mean()).square().mean())
+
+
+def _term(p: Tensor, kind: Kind, seed: int, head_dim: int) -> Tensor:
+    """p W_Q^T W_K p^T."""
+    if kind == "independent orthogonal":
+        # Of two such matrices W_Q^T W_K is one, every one as likely as any other: half the work.
+        return p @ orthogonal(p.shape[1], 1000 + seed) @ p.mT
+    w_q, w_k = projections(kind, p.shape[1], seed, head_dim)
+    return (p @ w_q.mT) @ (p @ w_k.mT).mT
+
+
+def _pooled(shares: list[float], sizes: list[float]) -> tuple[float, float | None]:
+    """The share of several terms together, which `expected_share` is of many, and its standard error; None of one.
+
+    The mean of the shares themselves is another number: where the variance is small the share is often large.
+    """
+    n, whole = len(shares), sum(sizes)
+    if not whole:
+        return _mean(shares), None
+    share = sum(one * size for one, size in zip(shares, sizes)) / whole
+    if n < 2:
+        return share, None
+    squares = sum(((one - share) * size) ** 2 for one, size in zip(shares, sizes))
+    return share, math.sqrt(squares * n / (n - 1)) / whole
+
+
 def _mixed(p: Tensor, clock: Waves | None, seeds: tuple[int, ...]) -> tuple[Line, ...]:
     """The share against t for each seed, and what of M commutes for the first."""
     plain, eye = p @ p.mT, torch.eye(p.shape[1], dtype=torch.float64)
@@ -242,15 +281,18 @@ def _heads(heads: list[tuple[float, float | None]]) -> Table:
     )
 
 
-def _answer(n: int, shares: dict, terms: dict, expected: float, heads: list[float] | None) -> str:
-    same, apart, normal = (shares[k] for k in ("same orthogonal", "independent orthogonal", "gaussian"))
+def _answer(
+    n: int, shares: dict, sizes: dict, terms: dict, expected: float, heads: list[float] | None
+) -> str:  # fmt: skip
+    same = shares["same orthogonal"]
+    apart, normal = (_pooled(shares[k], sizes[k]) for k in _RANDOM)
     where = "is a function of i - j exactly" if min(shares["identity"] + same) > 1 - 1e-12 else "depends on more"
     told = [
         f"With W_Q = W_K, the identity or one orthogonal matrix, the position-position term over {n} places {where}:"
         f" shares {_mean(shares['identity']):.4g} and {_mean(same):.4g}.",
-        f"With two independent orthogonal matrices a function of i - j explains {_mean(apart):.3g} of it"
-        f" ({min(apart):.3g} to {max(apart):.3g} over {len(apart)} seeds), with normal ones {_mean(normal):.3g}"
-        f" ({min(normal):.3g} to {max(normal):.3g}); the closed form expects {expected:.3g}.",
+        f"With two independent orthogonal matrices a function of i - j explains {_told(apart)} of it, with normal ones"
+        f" {_told(normal)} ({len(shares['gaussian'])} seeds together, with standard errors); the closed form"
+        f" expects {expected:.3g} of both{_agreement(apart, normal, expected)}.",
     ]
     if heads:
         told.append(f"Under the given projections it is {min(heads):.3g} to {max(heads):.3g} over {len(heads)} heads.")
@@ -260,6 +302,26 @@ def _answer(n: int, shares: dict, terms: dict, expected: float, heads: list[floa
         f" {four[0]:.2g} (content-content), {four[1]:.2g}, {four[2]:.2g} and {four[3]:.2g} (position-position)."
     )
     return " ".join(told)
+
+
+def _told(share: tuple[float, float | None]) -> str:
+    return f"{share[0]:.3g}" if share[1] is None else f"{share[0]:.3g} +- {share[1]:.1g}"
+
+
+def _agreement(one: tuple[float, float | None], other: tuple[float, float | None], expected: float) -> str:
+    """Whether two shares differ from each other or from what is expected, by more than three standard errors."""
+    (a, a_error), (b, b_error) = one, other
+    if a_error is None or b_error is None:
+        return ""
+    apart = {
+        "the first from it": (a - expected, a_error),
+        "the second from it": (b - expected, b_error),
+        "the two from each other": (a - b, math.hypot(a_error, b_error)),
+    }
+    far = [name for name, (off, error) in apart.items() if abs(off) > 3 * error]
+    if far:
+        return f"; more than three standard errors apart are {' and '.join(far)}"
+    return ", from which they do not differ by more than three standard errors, nor from each other"
 
 
 def _why(encoding: Encoding) -> str:

@@ -68,7 +68,7 @@ def section(waves: Waves, name: str, last: int) -> Section:
     if found:
         rows = tuple(
             (s.fast, s.slow, waves.columns[s.fast][0], _times(s.p), _times(s.q), f"{_same(waves, s):.9f}")
-            for s in found[:: -(-len(found) // 9)]
+            for s in _some(waves, found)
         )
         tables.append(
             Table(
@@ -269,6 +269,15 @@ def _told(position: int) -> str:
 def _mark(position: int) -> float | None:
     """A place on a logarithmic axis."""
     return float(max(1, position)) if position < 10**300 else None
+
+
+def _some(waves: Waves, found: tuple[Shared, ...]) -> list[Shared]:
+    """Ten at most, of pairs of waves evenly among all; of each all of its columns, the sines and the cosines."""
+    of: dict[tuple[int, int], list[Shared]] = {}
+    for s in found:
+        of.setdefault((waves.columns[s.fast][1], waves.columns[s.slow][1]), []).append(s)
+    pairs = [*of.values()]
+    return [s for at in dict.fromkeys(round(i * (len(pairs) - 1) / 4) for i in range(5)) for s in pairs[at]]
 
 
 def _times(step: int) -> str:

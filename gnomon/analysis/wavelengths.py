@@ -19,7 +19,7 @@ from gnomon.section import Heat, Line, Lines, Section, Table, does_not_apply, pl
 TITLE = "Wavelengths"
 QUESTION = "How far does each dimension reach before it repeats, and which steps are too small for it?"
 _TABLED: tuple[Precision, ...] = ("float32", "bfloat16")
-_ROWS, _COLUMNS, _SHOWN = 200, 256, 8
+_ROWS, _PAIRS, _SHOWN = 200, 48, 8
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ def section(encoding: Encoding, positions: int = 8192) -> Section:
     places = torch.arange(positions)
     values = waved(found, angles(found, places, "float64"))
     told = {name: neighbours(values.to(dtype(name))) for name in PRECISIONS}
-    slow = _columns(found)
+    pairs = _columns(found)
     return Section(
         "wavelengths",
         TITLE,
         QUESTION,
         _answer(found, told, positions),
-        tables=(_table(found, told, slow),),
-        figures=(*_rulers(found), _shares(told, positions), _heat(encoding, values)),
+        tables=(_table(found, told, pairs),),
+        figures=(*_rulers(found), _shares(told, positions), _heat(encoding, values, pairs)),
         numbers={
             "periods": [_finite(far) for far in periods(found).tolist()],
             "typical_step_radians": {name: typical_step(name) for name in PRECISIONS},
@@ -219,9 +219,10 @@ def _shares(told: dict[Precision, Neighbours], positions: int) -> Lines:
     )
 
 
-def _heat(encoding: Encoding, values: Tensor) -> Heat:
+def _heat(encoding: Encoding, values: Tensor, pairs: list[list[int]]) -> Heat:
     rows = list(range(min(len(values), _ROWS)))
-    columns = _chosen(values.shape[1], _COLUMNS)
+    # Whole pairs: every second column of the paper's order would be sines alone.
+    columns = sorted(column for m in _chosen(len(pairs), _PAIRS) for column in pairs[m])
     what = "cosines, then sines, of the angles" if isinstance(encoding, Rope) else "values"
     return Heat(
         f"The {what} of the first {len(rows)} positions",
@@ -231,5 +232,6 @@ def _heat(encoding: Encoding, values: Tensor) -> Heat:
         x_at=columns,
         y_at=rows,
         diverging=True,
-        note="Fast dimensions count single positions; the slowest hardly move over so short a way.",
+        note="Fast dimensions count single positions; the slowest hardly move over so short a way."
+        + f" {plural(_PAIRS, 'pair')} of {len(pairs)}." * (len(pairs) > _PAIRS),
     )

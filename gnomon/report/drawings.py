@@ -12,7 +12,7 @@ from gnomon.section import Figure, Heat, Line, Lines, Section
 POINTS = 600
 """Points of a line at most; of more, the least and the largest of each stretch are kept."""
 CELLS = 96
-"""Rows and columns of a matrix that are drawn at most: every second one, or third, where there are more."""
+"""Rows and columns of a matrix that are drawn at most: every third one, or fifth, where there are more."""
 LINES_HEIGHT, MATRIX_HEIGHT = 280, 300
 BARS = 40
 """Points of a line at most at which its standard errors are bars; those of longer lines are a band."""
@@ -112,7 +112,8 @@ def _rows(figure: Lines) -> list[dict[str, object]]:
 
 def _heat(figure: Heat, palette: Palette, width: int | str, cells: int) -> Spec:
     sheets = Sheets()
-    down, across = (-(-size // cells) for size in (len(figure.values), len(figure.values[0])))
+    # An odd step keeps both of what takes turns, as sines and cosines do.
+    down, across = (-(-size // cells) // 2 * 2 + 1 for size in (len(figure.values), len(figure.values[0])))
     x_at = (figure.x_at or range(len(figure.values[0])))[::across]
     y_at = (figure.y_at or range(len(figure.values)))[::down]
     rows = [

@@ -4,11 +4,15 @@ import mpmath
 import pytest
 import torch
 
+from gnomon.analysis.first_place import first_place
 from gnomon.analysis.forms import waves
-from gnomon.analysis.rounding import POWERS, bias_errors, errors, first_above, section
+from gnomon.analysis.rounding import POWERS, bias_errors, errors, first_far, first_late, section
+from gnomon.analysis.uniqueness import section as uniqueness
 from gnomon.encodings.alibi import Alibi
+from gnomon.encodings.kerple import Kerple
 from gnomon.encodings.learned import Learned
 from gnomon.encodings.rope import Rope
+from gnomon.encodings.sandwich import Sandwich
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.encodings.t5 import T5
 from gnomon.errors import OptionError
@@ -48,7 +52,7 @@ def test_a_shifted_logit_against_both_tokens_at_the_origin():
     assert max(exactly.logits) < 1e-7
     assert max(exactly.logits[:5]) < 1e-11
     coarse = one(Rope(64), "bfloat16", "bfloat16")
-    assert first_above(POWERS, coarse.logits, 0.01) <= 100 and coarse.logits[-1] > 0.3
+    assert coarse.logits[2] > 0.01 and coarse.logits[-1] > 0.3
     # Another draw of queries and keys: another error of the same size.
     other = errors(waves(Rope(64)), POWERS, (("bfloat16", "bfloat16"),), seed=1)[0]
     assert other.logits != coarse.logits and other.logits[-1] == pytest.approx(coarse.logits[-1], rel=0.5)
@@ -98,10 +102,56 @@ def test_biases_of_alibi_by_hand():
     assert far[5:] == (None,) * 4
 
 
-def test_from_which_position_on():
-    assert first_above((1, 10, 100), (0.5, 0.1, 0.6), 0.2) == 100
-    assert first_above((1, 10, 100), (0.5, 0.3, None), 0.2) == 1
-    assert first_above((1, 10), (None, None), 0.2) is None and first_above((1,), (0.2,), 0.2) is None
+@pytest.mark.parametrize("first, each", [(0, 1), (0, 64), (300, 20)])
+def test_the_first_place_is_that_of_looking_at_all(first: int, each: int):
+    for target in (first, first + 5, 1025, 1999, 2049, 30_000, 10**6 + 1):
+        found = first_place(lambda p, target=target: p >= target, 10**6, each, first)
+        assert found == (target if target <= 10**6 else None)
+    seen = []
+    first_place(lambda p: seen.extend(p.tolist()) or p < 0, 10**6, each, first)
+    assert seen == sorted({*seen}) and seen[:each] == list(range(first, first + each)) and len(seen) < 2 * 10**5
+    assert {2**e + 1 for e in range(9, 20)} - {*range(first)} <= {*seen}
+
+
+@pytest.mark.parametrize(
+    "encoding", [Alibi(8), Alibi(6), Kerple(4), Sandwich(4), T5(4)], ids=lambda e: type(e).__name__
+)
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_the_first_distance_and_the_first_position_are_those_of_every_one_compared(encoding, name):
+    every = range(3000)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        for parameter in encoding.parameters():
+            torch.nn.init.uniform_(parameter, 0.1, 2.0)
+    found = bias_errors(encoding, name, every, heads=encoding.heads)
+    for errors_of, first in zip(found, (first_far, first_late)):
+        brute = next((p for p, error in zip(every, errors_of) if error > 0.01), None)
+        mine = first(encoding, name, 0.01, heads=encoding.heads)
+        assert mine == brute if brute is not None else mine is None or mine >= 3000
+
+
+def test_powers_of_ten_do_not_hide_where_a_bias_is_off():
+    """They are numbers of float16 up to 10,000, and of float32 up to 10^8: nothing of ALiBi's is off there."""
+    alibi = Alibi(8)
+    assert first_far(alibi, "float16", heads=8) == 2049 and first_far(alibi, "bfloat16", heads=8) == 257
+    assert first_far(alibi, "float32", heads=8) == first_late(alibi, "float32", heads=8) == 2**24 + 1
+    assert bias_errors(alibi, "float16", (2049,), heads=8)[0] == (0.5,)
+    of = section(alibi)
+    assert of.numbers["first_far"] == {"float32": 2**24 + 1, "float16": 2049, "bfloat16": 257}
+    for told in ("16,777,217 in float32", "2,049 in float16", "257 in bfloat16"):
+        assert of.answer.count(told) == 2
+    assert "nowhere" not in of.answer
+    by_label = {row[0]: row[3] for row in of.tables[0].rows}
+    assert by_label["1,000 to 1,015"] == 0 and by_label["10,000 to 10,015"] > 0
+
+
+def test_a_row_that_stands_for_three_positions_says_so_and_the_unit_is_that_of_uniqueness():
+    of = section(Sinusoidal(512))
+    assert of.tables[0].rows[0][0] == "1 to 3" and of.tables[1].rows[0][0] == 1
+    first = {(one["angle"], one["stored"]): one["first_off"] for one in uniqueness(Sinusoidal(512), 64).numbers["kept"]}
+    for name in ("float32", "float16", "bfloat16"):
+        told = f"With angles in {name} too, position {first[name, name]} is the first where a number is off by more"
+        assert told in of.answer
 
 
 @pytest.mark.parametrize("encoding", [Sinusoidal(512), Sinusoidal(7), Rope(64), Alibi(8), T5(4)])

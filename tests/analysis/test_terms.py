@@ -125,16 +125,32 @@ def test_the_expected_share_is_the_mean_of_many():
 
 
 def test_the_section_tells_the_known_shares():
-    found = section(Sinusoidal(64), n=100, seeds=(0, 1, 2))
+    found = section(Sinusoidal(64), n=100, seeds=(0, 1, 2), draws=4)
     assert found.applies and found.proof
     for kind in ("identity", "same_orthogonal"):
         assert min(found.numbers[f"share_{kind}"]) > 1 - 1e-12
     for kind in ("independent_orthogonal", "gaussian"):
         assert max(found.numbers[f"share_{kind}"]) < 0.6
         assert math.isclose(sum(found.numbers[f"variance_{kind}"]), 1)
-    assert len({*found.numbers["share_independent_orthogonal"]}) == 3
+    assert len({*found.numbers["share_independent_orthogonal"]}) == 4
     shares = [line.y for line in found.figures[0].lines if line.label.startswith("share, ")]
     assert len(shares) == 3 and all(y[0] > 1 - 1e-12 and y[-1] < 0.6 for y in shares)
+
+
+def test_the_share_of_many_seeds_is_told_with_its_error_and_agrees_with_the_closed_form():
+    """The mean of five seeds read as if the closed form were wrong."""
+    encoding, errors = Sinusoidal(64), []
+    for draws in (50, 400):
+        found = section(encoding, n=100, draws=draws)
+        rows = {row[0]: row for row in found.tables[0].rows}
+        for kind in ("independent orthogonal", "gaussian"):
+            _, seeds, share, error, low, high, _ = rows[kind]
+            assert seeds == draws == len(found.numbers[f"share_{kind.replace(' ', '_')}"]) and low < share < high
+            assert abs(share - found.numbers["expected_share"]) < 3 * error
+            errors.append(error)
+        assert "do not differ by more than three standard errors, nor from each other" in found.answer
+        assert rows["identity"][1] == 5 and f"{draws} seeds" in found.answer
+    assert all(0.2 < wide / narrow < 0.6 for narrow, wide in zip(errors[:2], errors[2:]))
 
 
 def test_given_projections():
@@ -156,7 +172,7 @@ def test_other_vectors():
     learned = section(create("learned", Shape(32, 4), max_positions=50), seeds=(0,))
     assert learned.applies and learned.numbers["places"] == 50 and not learned.proof
     assert max(learned.numbers["share_identity"]) < 0.9
-    assert section(Sinusoidal(33), n=20, seeds=(0,)).tables[0].rows[0][4] is None
+    assert section(Sinusoidal(33), n=20, seeds=(0,), draws=2).tables[0].rows[0][6] is None
     assert not section(Sinusoidal(32, axes=2)).applies
 
 

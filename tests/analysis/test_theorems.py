@@ -429,3 +429,9 @@ def test_arcs_that_meet_are_one(column, eps):
         wave = math.sin if column == 0 else math.cos
         first = next(q for q in range(200) if q != p and abs(wave(q) - wave(p)) < eps)
         assert match(given, column, p, column, eps).position == first
+
+
+def test_a_table_of_some_dimensions_that_share_values_has_sines_and_cosines():
+    rows = section(Sinusoidal(512), "theorem3").tables[0].rows
+    assert len(rows) == 10 and [row[2] for row in rows].count("cos") == 5
+    assert {row[0] % 2 for row in rows} == {0, 1}

@@ -13,6 +13,9 @@ from gnomon.encodings.learned import Learned
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
+from gnomon.report.drawings import drawing
+from gnomon.report.palette import VARIABLES
+from gnomon.section import Heat
 
 
 def test_periods_run_from_one_turn_to_the_base():
@@ -106,3 +109,26 @@ def test_what_has_no_waves_says_why(encoding):
 def test_one_place_has_no_neighbour():
     with pytest.raises(OptionError, match="2 to 1048576"):
         section(Sinusoidal(8), 1)
+
+
+@pytest.mark.parametrize("encoding", [Sinusoidal(512), Sinusoidal(130), Sinusoidal(512, convention="tensor2tensor")])
+def test_a_picture_of_some_columns_has_sines_and_cosines_all_along(encoding):
+    """Of the paper's columns every second one is a sine: some of them, evenly, were sines alone."""
+    heat = next(figure for figure in section(encoding, 64).figures if isinstance(figure, Heat))
+    drawn = _drawn(heat)
+    waves_of = waves(encoding).columns
+    assert set(heat.x_at) == {c for c, (_, m) in enumerate(waves_of) if ("sin", m) in {waves_of[x] for x in heat.x_at}}
+    if encoding.convention == "paper":
+        for at in range(0, len(drawn) - 8, 8):
+            assert {waves_of[int(x)][0] for x in drawn[at : at + 8]} == {"sin", "cos"}
+
+
+@pytest.mark.parametrize("columns", [97, 128, 192, 193, 256, 400])
+def test_what_is_left_out_of_a_matrix_is_not_every_second_column(columns):
+    drawn = _drawn(Heat("", "", "", [list(range(columns))] * 3))
+    assert len(drawn) <= 96 and {x % 2 for x in drawn[: len(drawn) // 2]} == {0, 1}
+
+
+def _drawn(heat: Heat) -> list[float]:
+    spec = drawing(heat, VARIABLES)
+    return sorted({row["x"] for row in spec["datasets"]["cells"]})
