@@ -6,7 +6,9 @@ Every number on a page is computed when it is written, and a test holds the page
 from pathlib import Path
 
 from gnomon.analysis.theorems import section
+from gnomon.claims.claim import DOCUMENTS
 from gnomon.encodings.sinusoidal import Sinusoidal
+from gnomon.report.study import cell
 from gnomon.section import Section, Table
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "theorems"
@@ -14,11 +16,15 @@ THEOREMS = ("theorem1", "theorem2", "theorem3")
 OTHERS = {"theorem1": (3, 8), "theorem2": (), "theorem3": (6,)}
 """Widths at which something else is true."""
 HEAD = (
-    "The lecture notes are on the encoding of Vaswani et al. 2017, section 3.5; their three proofs are "
-    "checked here. p and q are positions, w is the frequency of a wave in radians a position, k and n are whole "
-    "numbers. Nothing beyond school mathematics is needed but three facts that are not proved here, named where they "
-    "are used: pi is irrational; pi is not algebraic; sums, differences, products and quotients of algebraic numbers "
-    "are algebraic.\n"
+    f"D1 is the document '{DOCUMENTS['D1']}', on the encoding of Vaswani et al. 2017, section 3.5; its three proofs "
+    "are checked here. p and q are positions, w is the frequency of a wave in radians a position, k and n are whole "
+    "numbers. A ball is a number with a proved error: an interval that contains the exact value, as wide as its "
+    "precision in bits makes it (interval arithmetic). Nothing beyond school mathematics is needed but five facts that "
+    "are not proved here, named where they are used: (1) pi is irrational; (2) pi is not algebraic; (3) sums, "
+    "differences, products and quotients of algebraic numbers are algebraic; and, for the certificates alone, (4) the "
+    "convergents of a continued fraction give the nearest multiples (Khinchin 1964, 'Continued Fractions', section 6), "
+    "and (5) Euclid's algorithm finds the first multiple of an angle that lies in an arc (the proof is the comment of "
+    "`gnomon.analysis.turns.first_between`).\n"
 )
 
 
@@ -67,7 +73,7 @@ def _table(table: Table) -> str:
 
 
 def _cell(value: object) -> str:
-    return "" if value is None else _plain(str(value)).replace("|", "\\|")
+    return "" if value is None else _plain(cell(value)).replace("|", "\\|")
 
 
 def _plain(text: str) -> str:

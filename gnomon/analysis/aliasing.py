@@ -16,7 +16,7 @@ from gnomon.analysis.closest import (
     pieces,
     similarity,
 )
-from gnomon.analysis.forms import Waves, scaled, waves
+from gnomon.analysis.forms import Waves, name_of, scaled, waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
@@ -93,7 +93,7 @@ def _part(progress: Callable[[float], None] | None, begin: float, share: float) 
 
 
 def _why_not(encoding: Encoding, made_of: Waves | None) -> str:
-    name = type(encoding).__name__
+    name = name_of(encoding)
     if made_of is not None:
         return (
             f"{name} of this width has a sine without its cosine, or no pair at all, so how alike two positions look "
@@ -105,7 +105,7 @@ def _why_not(encoding: Encoding, made_of: Waves | None) -> str:
         return scaled(encoding) or (
             "Its frequencies change with the length of the context, so a lag has no similarity of its own."
         )
-    return f"{name} is not made of waves of fixed frequencies, so there is no turn after which it comes back."
+    return f"{name}: not made of waves of fixed frequencies, so there is no turn after which it comes back."
 
 
 def _numbers(one: Closest) -> dict[str, object]:

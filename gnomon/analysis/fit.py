@@ -8,6 +8,7 @@ from torch import Tensor
 
 from gnomon.analysis.arguments import check_size, real
 from gnomon.analysis.families import FITTED, family, reach, why_none
+from gnomon.analysis.forms import name_of, waves
 from gnomon.analysis.least_squares import Fit, fits, fits_of_any_slope
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Shape
@@ -86,7 +87,8 @@ def section(encoding: Encoding, shape: Shape | None = None, length: int = LENGTH
         rows,
         note=f"{_defined(length)} Error: root mean square over the standard deviation of the kernel; 1 is no better "
         "than a constant, and R^2 = 1 - error^2 is below 0 where it is worse. Largest term: in logits, of which a "
-        f"kernel has {HEIGHT:g}. Family: {family(encoding)}. Free numbers: {free}{', the constant' * fixed}.",
+        f"kernel has {HEIGHT:g}. Family: {family(encoding)}. Free numbers: {free}{', the constant' * fixed}"
+        f"{_fewer(encoding, free)}.",
     )
     others = [
         Table(
@@ -131,7 +133,7 @@ def _compared(
                     continue
         found.append((name, encoding if own else one))
     if not any(one is encoding for _, one in found):
-        found.append((type(encoding).__name__.lower(), encoding))
+        found.append((name_of(encoding), encoding))
     made = []
     for name, one in found:
         try:
@@ -147,6 +149,17 @@ def _compared(
         "that cannot be built in these sizes, or end before the target does."
     )
     return made, notes
+
+
+def _fewer(encoding: Encoding, free: int) -> str:
+    """Why a family of waves has fewer numbers to choose than it has amplitudes."""
+    found = waves(encoding)
+    if found is None or free >= 2 * len(found.frequencies):
+        return ""
+    return (
+        f", of {2 * len(found.frequencies)} amplitudes: over so few distances the slow waves are so much alike that "
+        "float32 cannot tell more of them apart"
+    )
 
 
 def _defined(length: int) -> str:
@@ -183,12 +196,14 @@ def _answer(mine: dict[str, Fit], length: int, fixed: bool) -> str:
             "Its slopes are fixed, not fitted: this is the best of its heads. What any other slope could do is a row "
             "of the tables below."
         )
-    most = max(mine, key=lambda name: mine[name].largest)
-    if mine[most].largest > 100 * HEIGHT:
+    large = [name for name in (*good, *fair) if mine[name].largest > 100 * HEIGHT]
+    if large:
+        most = max(mine[name].largest for name in large)
+        what = "That of {} is a sum" if len(large) == 1 else "Those of {} are sums"
         said.append(
-            f"The fits are sums of large terms that nearly cancel: that of '{most}' has a term of "
-            f"{mine[most].largest:,.0f} logits, where the kernel has {HEIGHT:g}. Trained numbers would have to be as "
-            "exact as that."
+            f"{what.format(_listed(large))} of large terms that nearly cancel: up to {most:,.0f} logits, where a "
+            f"kernel "
+            f"has {HEIGHT:g}. Trained numbers would have to be as exact as that."
         )
     return " ".join(said)
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from gnomon.analysis.arguments import check_size, coordinates
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Property, Site
+from gnomon.encodings import ENCODINGS
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.sinusoidal import Sinusoidal
 from gnomon.errors import OptionError
@@ -79,6 +80,12 @@ def form(encoding: Encoding) -> Form:
     if Site.LOGITS in encoding.sites and fixed in encoding.properties and Site.VALUES not in encoding.sites:
         return "bias"
     return "other"
+
+
+@checked
+def name_of(encoding: Encoding) -> str:
+    """What gnomon calls the encoding; the name of the class for one that does not come with it."""
+    return next((name for name, kind in ENCODINGS.items() if type(encoding) is kind), type(encoding).__name__)
 
 
 @checked

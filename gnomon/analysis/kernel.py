@@ -76,13 +76,13 @@ def _of_waves(encoding: Encoding, n: int) -> Section:
     name = "E q.R(k)q / |q|^2" if rope else "PE_p . PE_{p+k}"
     lines, numbers = [(name, values), ("largest from here on", envelope(values))], {}
     said = [_fall(name, values, rises.first, n)]
-    said.append(f"Of the {n - 1} steps between neighbouring lags {_percent(rises.share)} rise.")
+    said.append(f"Of the {n - 1:,} steps between neighbouring lags {_percent(rises.share)} rise.")
     if rises.undecided:
         said.append(f"{len(rises.undecided)} steps are too small to be decided and count as falling.")
     far = back[-1]
     said.append(
         "It has no limit: a finite sum of cosines comes back again and again as near to its value at 0 as one likes. "
-        f"Between lag {far.begin} and {far.end} the largest is {far.largest:.3f} of that value, at lag {far.at}"
+        f"Between lag {far.begin:,} and {far.end:,} the largest is {far.largest:.3f} of that value, at lag {far.at:,}"
         f"{' (proved)' * far.proved}; {_mean(encoding, found, far)}."
     )
     lone = sorted({*range(len(found.frequencies))} - {*found.whole_pairs})
@@ -108,7 +108,9 @@ def _of_waves(encoding: Encoding, n: int) -> Section:
     table = Table(
         "How near it comes to its value at 0 again" + " (the part that turns)" * _stands(encoding),
         ("lags", "largest", "at lag", "smallest", "mean"),
-        tuple((f"{r.begin} to {r.end}", rounded(r.largest), r.at, rounded(r.smallest), rounded(r.mean)) for r in back),
+        tuple(
+            (f"{r.begin:,} to {r.end:,}", rounded(r.largest), r.at, rounded(r.smallest), rounded(r.mean)) for r in back
+        ),
         note="As a share of the value at lag 0." + " The largest are proved." * back[0].proved,
     )
     return Section(
@@ -126,13 +128,16 @@ def _of_heads(encoding: Encoding, n: int, heads: int) -> Section:
     ends = [int(moved.nonzero()[-1]) + 1 if bool(moved.any()) else 0 for moved in steps != 0]
     never = sum(first is None for first in firsts)
     what = "bias" if bias else "E q.R(k)q / |q|^2"
-    some = f"{never} of {len(firsts)} heads" if 0 < never < len(firsts) else "every head" if never else "no head"
-    said = [f"Over the lags 0 to {n - 1} the {what} only falls or stays in {some}."]
+    heads = {0: "in every head it rises somewhere", len(firsts): "it never rises, in any head"}.get(
+        never, f"it never rises in {never} of {len(firsts)} heads"
+    )
+    said = [f"How the {what} changes over the lags 0 to {n - 1}: {heads}."]
     if never < len(firsts):
         soonest = min(first for first in firsts if first is not None)
         least, most = _percent(min(shares)), _percent(max(shares))
         said.append(
-            f"The soonest rise is after lag {soonest}; of all steps {least}{f' to {most}, by head,' * (least != most)} "
+            f"The first rise of any head is from lag {soonest} to lag {soonest + 1}; of all steps "
+            f"{least}{f' to {most}, by head,' * (least != most)} "
             "rise."
         )
     if max(ends) < n - 1:
@@ -262,8 +267,9 @@ def _thinned(values: Tensor) -> tuple[list[float], list[float]]:
     n = values.shape[0]
     if n - 1 <= POINTS:
         return list(range(1, n)), values[1:].tolist()
+    # Near by every lag, of every line: lines that coincide there have to be seen to.
+    kept = set(range(1, min(POINTS // 8, n)))
     edges = torch.logspace(0, math.log10(n), POINTS // 2 + 1, dtype=torch.float64).round().to(torch.int64)
-    kept = set()
     for begin, end in zip(edges.tolist(), edges.tolist()[1:]):
         if begin < end:
             part = values[begin:end]

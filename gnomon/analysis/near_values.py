@@ -31,7 +31,7 @@ class Match:
 
 @checked
 def nearest_integer(waves: Waves, target: int, p: int, column: int) -> Match:
-    """The lecture notes' step: the least real y >= 0 at which `column` has the value of column `target` at p, rounded.
+    """The step of D1, section 5: the least real y >= 0 where `column` has the value of column `target` at p, rounded.
 
     Of floor(y) and ceil(y) the better one is taken. Both columns are sines or cosines of whole waves.
     """
@@ -55,7 +55,7 @@ def nearest_integer(waves: Waves, target: int, p: int, column: int) -> Match:
 
 @checked
 def worst_nearest(waves: Waves, target: int, column: int, last: int) -> tuple[int, Match]:
-    """The p in 0 ... last whose value in `target` the lecture notes' step misses by most in `column`, and that miss.
+    """The p in 0 ... last whose value in `target` the step of D1, section 5, misses by most in `column`, and that miss.
 
     p is found by a scan in float64; its miss is certified. Of a wave slower than SLOWEST float64 cannot say where the
     step leads, and p is a place like any other: the worst miss is that of p at least. last: 2^22 at most.

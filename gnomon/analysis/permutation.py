@@ -11,8 +11,9 @@ from torch import Tensor
 
 from gnomon.analysis.arguments import check_seed, check_size
 from gnomon.analysis.exact_attention import Certificate, Exactly, certified, exactly
+from gnomon.analysis.forms import name_of
 from gnomon.analysis.projections import WIDEST
-from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line, name_of
+from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line
 from gnomon.attention import Attention
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Shape
@@ -179,7 +180,7 @@ def section(
             ("encoding", "all see all", "causal, last token"),
             ((name, *own),),
             f"Mean over 20 orders of 16 tokens, the encoding as given; norm of the change over the norm"
-            f" before, seed {seed}." + " Empty: it reads the past only." * (own[0] is None),
+            f" before, seed {seed}." + " -: it reads the past only." * (own[0] is None),
         ),
     ]
     numbers = {
@@ -206,10 +207,11 @@ def section(
         rows = [(other, *pair) for other, pair in found.items()]
         tables += [
             Table(
-                f"The same of every encoding ({part} of 2)",
+                f"The same of every encoding, width 64 ({part} of 2)",
                 ("encoding", "all see all", "causal, last token"),
                 tuple(some),
-                "Default options, parameters N(0, 0.3^2). Empty: it reads the past only.",
+                "Another layer than above: width 64, 4 heads, default options, parameters N(0, 0.3^2). -: it reads "
+                "the past only.",
             )
             for part, some in ((1, rows[:half]), (2, rows[half:]))
         ]
@@ -264,8 +266,9 @@ def _answer(
         f" {best.difference:.1g}; in float64 it is {floats.equivariance:.1g} over {floats.tried} orders, by"
         " the order of sums.",
         f"Under a causal mask one layer tells the last token nothing of the order before it ({exact.last} of"
-        f" {exact.last_tried} orders exactly equal, {deep[0]:.1g} in float64), but two layers do: its logits move by"
-        f" {deep[1]:.2g} of their size, and in balls by {best.two_layers:.2g} at least.",
+        f" {exact.last_tried} orders exactly equal, {deep[0]:.1g} in float64), but two layers do: in floats"
+        f" the last logits of one of width 64 and 16 tokens move by {deep[1]:.2g} of their size; in balls the output of"
+        f" another, of 4 tokens, moves by {best.two_layers:.2g} at least.",
     ]
     seen = "" if own[0] is None else f" by {own[0]:.2g} of their size where all see all,"
     told.append(

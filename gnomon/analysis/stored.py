@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gnomon.analysis.arguments import real, whole
 from gnomon.analysis.certified import frequencies, precision
-from gnomon.analysis.forms import Form, Waves, form, scaled
+from gnomon.analysis.forms import Form, Waves, form, name_of, scaled
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
@@ -119,7 +119,7 @@ def width_of(waves: Waves) -> int:
 @checked
 def without_waves(encoding: Encoding) -> str:
     """Why `forms.waves` knows no waves of an encoding, in a sentence or two."""
-    name = type(encoding).__name__
+    name = name_of(encoding)
     kind: Form = form(encoding)
     if isinstance(encoding, Sinusoidal | Rope) and encoding.axes > 1:
         return f"{name} on {encoding.axes} axes has waves of its own on each. Ask of one axis: axes=1."
@@ -131,7 +131,7 @@ def without_waves(encoding: Encoding) -> str:
         return f"The vectors of {name} are trained, not computed from a wave: before training they are noise."
     if kind == "bias":
         return f"{name} adds one number to the logit of each distance: a position has no dimensions, and no waves."
-    return f"{name} gives a position neither a vector of waves nor a turn at fixed frequencies."
+    return f"{name}: a position gets neither a vector of waves nor a turn at fixed frequencies."
 
 
 def _ordered(waves: Waves, sine: Tensor, cosine: Tensor) -> Tensor:

@@ -102,8 +102,10 @@ def section(waves: Waves, name: str, last: int, constant: int) -> Section:
         "mirror": None if equal is None else [cosine, equal.first, equal.second, *equal.difference],
     }
     answer = (
-        "Not at whole positions from 0 on, in exact arithmetic: neither a sine nor a cosine ever has one value twice, "
-        "as pi is not algebraic and every frequency is. "
+        f"{'PROVED at whole positions from 0 on' if holds else 'FALSE in the last column, PROVED in the others'}"
+        f"{', FALSE with negative positions' * (equal is not None)}. Statement: in one dimension no two positions have "
+        "the same value. Why: where a sine or a cosine has one value twice, w times a whole number is a multiple of "
+        "pi, and pi is not algebraic, while every frequency w is. "
         if waves.columns
         else ""
     )
@@ -112,14 +114,15 @@ def section(waves: Waves, name: str, last: int, constant: int) -> Section:
     if equal is not None:
         answer += (
             f"With negative positions it fails in every cosine: dimension {cosine} has the same value at {equal.first} "
-            f"and {equal.second}, and the usual proof in lecture notes looks at the symmetry of the sine only. "
+            f"and {equal.second}, and the proof of D1, section 4, looks at the symmetry of the sine only. "
         )
     if closest:
         tight = min(closest, key=lambda row: row[4])
         answer += (
             f"But values come close: of the dimensions shown, dimension {tight[0]} differs by at most "
-            f"{at_most(tight[5])} between positions {tight[2]} and {tight[3]}."
+            f"{at_most(tight[5])} between positions {tight[2]:,} and {tight[3]:,}."
         )
+    answer += " The argument: docs/theorems/2.md." * bool(waves.columns)
     table = Table(
         f"The closest two of positions 0 to {last:,}",
         ("dim", "wave", "wavelength", "p", "q", "differ by"),
@@ -162,7 +165,7 @@ def _proof(waves: Waves, name: str, cosine: int | None, equal: Pair | None) -> t
         "So p = q, and that also for negative positions.",
         "Cosine. cos(w p) = cos(w q) where w (p - q) = 2 pi n or w (p + q) = 2 pi n. The first gives p = q. The second "
         "gives p + q = 0, and of two numbers that are not negative that says p = q = 0.",
-        "The lecture notes' gap. First, their proof treats the symmetry of the sine only. In the cosine the "
+        "The gap of D1, section 4. First, its proof treats the symmetry of the sine only. In the cosine the "
         "right-hand side 2 pi n is not irrational when n = 0: it is 0, and the equation then has the solution p = -q, "
         f"which only the absence of negative positions excludes.{certified}",
         "Second, it says that the right-hand side contains pi and is therefore irrational. A product of two irrational "
@@ -171,8 +174,9 @@ def _proof(waves: Waves, name: str, cosine: int | None, equal: Pair | None) -> t
         "statement is false in every column: values repeat after the wavelength 2 pi / w.",
         "Certificate. The table gives the two positions whose values lie closest. All angles are computed as whole "
         "multiples of 2^-64 turns and sorted; every pair that could be the closest within the error of this is "
-        "compared between proved bounds. A wave that stays within a quarter turn needs no search: its sine flattens "
-        "and its cosine steepens with every step. A difference proved to be above 0 shows for these positions what the "
+        "compared as balls: numbers with a proved error. A wave that stays within a quarter turn needs no search: its "
+        "sine flattens and its cosine steepens with every step. A difference proved to be above 0 shows for these "
+        "positions what the "
         "proof shows for all. How a number format rounds the values is another question: there neighbours do collide.",
     )
 

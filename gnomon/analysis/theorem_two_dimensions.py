@@ -8,6 +8,7 @@ from gnomon.analysis.columns import value
 from gnomon.analysis.forms import Waves
 from gnomon.analysis.near_values import SLOWEST, Match, match, worst_nearest
 from gnomon.analysis.ratios import classes, count_rational, exponents, rational_pairs, root
+from gnomon.analysis.theorem_vectors import exponents_told
 from gnomon.checked import checked
 from gnomon.errors import OptionError
 from gnomon.section import Line, Lines, Section, Table
@@ -81,21 +82,24 @@ def section(waves: Waves, name: str, last: int) -> Section:
         first = found[0]
         numbers["witness"] = [first.fast, first.p, first.slow, first.q]
         told = (
-            f"Yes, exactly: dimension {first.fast} at position {first.p} and dimension {first.slow} at position "
+            "TRUE, but not by the step of D1, section 5. Statement: two positions can have the same value in two "
+            f"different dimensions. Why: dimension {first.fast} at position {first.p} and dimension {first.slow} at "
+            f"position "
             f"{first.q} are the same {_same(waves, first):.6f}. {_dimensions(len(found))} "
             f"{_rational(rational, pairs)}: {numbers['shared_up_to_last']:,} times at positions up to {last:,}, and "
             "never otherwise."
         )
     else:
         told = (
-            "Not exactly: no pair of waves has a rational ratio, and without one no two "
+            "FALSE as it stands, TRUE of values as near as one likes. Statement: two positions can have the same value "
+            "in two different dimensions. Why not: no pair of waves has a rational ratio, and without one no two "
             "dimensions ever share a value at whole positions from 0 on."
         )
     worst = [(column, *_worst(waves, column, last)) for column in columns]
     numbers["nearest_integer"] = [[c, t, p, m.position, *m.error] for c, t, p, m in worst]
     tables.append(
         Table(
-            "The lecture notes' step at its worst: the nearest whole number",
+            "The step of D1 at its worst: the nearest whole number",
             ("dim", "target dim", "at p", "step gives", "off by", "bound w/2"),
             tuple(
                 (c, t, p, _told(m.position), at_least(m.error[0]), at_most(_speed(waves, c) / 2))
@@ -134,9 +138,10 @@ def section(waves: Waves, name: str, last: int) -> Section:
     numbers["matches"] = [[c, aims[c], 1, e, m.position, *m.error] for c in aims for e, m in zip(EPS, matches[c])]
     off = worst[0]
     answer = (
-        f"{told} As near as one likes: yes, in every dimension, but not by the nearest whole number, as lecture notes "
-        f"have it. In dimension {off[0]} that one misses a value by at least {at_least(off[3].error[0], 2)}; a search "
-        f"over all periods comes within {EPS[-1]:.0e} at position {_told(matches[fast][-1].position)}."
+        f"{told} As near as one likes: yes, in every dimension, but not by the nearest whole number, as D1 has it. "
+        f"In dimension {off[0]} that one misses a value by at least {at_least(off[3].error[0], 2)}; a search "
+        f"over all periods comes within {EPS[-1]:.0e} at position {_told(matches[fast][-1].position)}. "
+        "The argument: docs/theorems/3.md."
     )
     proof = _proof(waves, name, found, (rational, pairs), off, matches[fast][-1], aims[fast], fast)
     return Section(key, title, question, answer, tuple(tables), (figure,), proof, numbers)
@@ -184,7 +189,8 @@ def _proof(
         )
     return (
         "Statement. There are different dimensions j and k and different positions p and q with PE(p, j) = PE(q, k). "
-        f"({name}. Wave m turns by w_m = {base}^(-e_m) radians a position; each dimension is a sine or cosine of one.)",
+        f"({name}. Wave m turns by w_m = {base}^(-e_m) radians a position, {exponents_told(waves)}; each "
+        "dimension is a sine or cosine of one.)",
         witness,
         "There are no others. Let x = w_j p and y = w_k q be two angles. Both are algebraic numbers, and so are their "
         "sum and difference (sums, differences, products and quotients of algebraic numbers are algebraic; not proved "
@@ -194,10 +200,10 @@ def _proof(
         "pi/2: impossible, so a sine never equals a cosine. And x = y with p, q > 0 says that w_j / w_k = q / p is "
         "rational. At position 0 every sine is 0 and every cosine 1, but that is one position, not two, and no other "
         f"position has these values. {_sharing(rational, pairs, len(classes(waves)))}",
-        "The lecture notes' step, and its gap. It takes the value C of one dimension, finds a real y with sin(w_k y) "
+        "The step of D1, section 5, and its gap. It takes the value C of one dimension, finds a real y with sin(w_k y) "
         "= C, and rounds y to a whole number, which is 'very near'. Rounding moves the angle by up to w_k / 2, so the "
         "value is off by up to w_k / 2. That is little where the wave is slow. The fastest wave has w = 1. There the "
-        f"step misses: the value of dimension {off[1]} at position {off[2]} has no equal near the rounded position "
+        f"step misses: the value of dimension {off[1]} at position {off[2]:,} has no equal near the rounded position "
         f"{_told(off[3].position)} in dimension {off[0]}; floor and ceiling are both off by at least "
         f"{at_least(off[3].error[0])}. And 'near' is not 'equal': the step proves no equality in any dimension.",
         "Repair. Near, as near as one likes, in every dimension. One period is not enough, so use many: q may be near "
@@ -205,9 +211,10 @@ def _proof(
         "arcs. Two of the N + 1 marks lie in one arc, so some shift s turns the wave by less than 1/N of the circle, "
         "and not by 0, as w / 2 pi is irrational. Steps of s walk around the circle and step over no arc of that "
         "length. So every arc is met, however short, and with it every value within any eps.",
-        "Certificate. Which position is first in an arc follows by Euclid's algorithm from w / 2 pi, known to many "
-        f"more digits than the position has. For the value of dimension {aim} at position 1 in dimension {fast} and "
-        f"eps = {EPS[-1]:.0e} it gives position {_told(near.position)}, and in interval arithmetic the difference is "
+        "Certificate. Which position is first in an arc follows by Euclid's algorithm (applied to arcs; not "
+        f"proved here) from w / 2 pi, known to many more digits than the position has. For the value of dimension "
+        f"{aim} at position 1 in dimension {fast} and eps = {EPS[-1]:.0e} it gives position {_told(near.position)}, "
+        f"and in interval arithmetic the difference is "
         f"at most {at_most(near.error[1])}, below eps. No earlier position is within eps: arcs a little larger give "
         "none.",
     )
@@ -220,8 +227,8 @@ def _dimensions(count: int) -> str:
 def _rational(rational: int, pairs: int) -> str:
     """Which pairs of waves have a rational ratio; at least one has."""
     if rational == pairs:
-        return "the one pair of waves" if pairs == 1 else f"all {pairs} pairs of waves, whose ratios are rational"
-    which = f"the {rational} of {pairs} pairs of waves with a rational ratio"
+        return "the one pair of waves" if pairs == 1 else f"all {pairs:,} pairs of waves, whose ratios are rational"
+    which = f"the {rational:,} of {pairs:,} pairs of waves with a rational ratio"
     return which if rational > 1 else f"the one of {pairs} pairs of waves whose ratio is rational"
 
 

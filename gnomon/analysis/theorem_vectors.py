@@ -1,6 +1,7 @@
 """Theorem 1: two positions never have the same vector. True of whole ones; of real ones it depends on the width."""
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 from flint import arb
@@ -16,6 +17,8 @@ from gnomon.checked import checked
 from gnomon.encodings.sinusoidal import Convention, Sinusoidal
 from gnomon.section import Section, Table
 
+NOTES = "D1, section 3,"
+"""Where the statement and its usual proof are from; which document that is, `gnomon claims` says."""
 RANGES = (100, 1000, 8191, 10**6, 10**9, 10**12)
 """Shifts up to which the nearest repeat of the first wave is told."""
 
@@ -47,9 +50,11 @@ def section(waves: Waves, name: str, convention: Convention | None) -> Section:
         "period_in_turns": None if found is None or found.mirror is not None else float(found.period),
     }
     thing = "rotation" if rotation else "vector"
+    everywhere = "and at real ones" if found is None else "FALSE at real ones"
     answer = (
-        f"No, in exact arithmetic: every whole position has a {thing} of its own, as the first wave alone tells any "
-        f"two apart (what is left of it in stored numbers: see uniqueness). {_usual(rational, pairs)} {real}"
+        f"PROVED at whole positions{' ' if found is None else ', '}{everywhere}. Statement: different positions have "
+        f"different {thing}s. Why: {_shortly(waves)} (what is left of it in stored numbers: see uniqueness). "
+        f"{_usual(rational, pairs)} {real} The argument: docs/theorems/1.md."
     )
     tables = [] if convention is None else [_by_width(waves, convention)]
     if listed:
@@ -61,17 +66,18 @@ def section(waves: Waves, name: str, convention: Convention | None) -> Section:
         certificate = (told,)
     proof = (
         f"Statement. If p and q are different whole positions, the {thing}s of p and q differ. "
-        f"({name}. Wave m turns by w_m = {base}^(-e_m) radians a position; the first turns by 1.)",
+        f"({name}. Wave m turns by w_m = {base}^(-e_m) radians a position, {exponents_told(waves)}; the first turns "
+        "by 1.)",
         _why(waves, thing),
-        "The lecture notes' argument, and its gap. It takes two waves i and j, gets k w_i = 2 pi n_i and k w_j = 2 pi "
-        f"n_j, divides, and says: n_i / n_j is rational, w_i / w_j = {base}^(e_j - e_i) is irrational, a "
-        f"contradiction. The notes themselves say 'in general'. When is the power rational? Write {base} = {c}^{g}, "
+        "The argument of D1, section 3, and its gap. It takes two waves i and j, gets k w_i = 2 pi n_i and k w_j = 2 "
+        f"pi n_j, divides, and says: n_i / n_j is rational, w_i / w_j = {base}^(e_j - e_i) is irrational, a "
+        f"contradiction. It says 'in general' itself. When is the power rational? Write {base} = {c}^{g}, "
         f"where {g} is the greatest common divisor of the exponents of its prime factors. Let the exponent be s/t in "
         f"lowest terms and suppose {base}^(s/t) = x/y. Then {base}^s y^t = x^t. Count a prime on both sides: it occurs "
         f"a multiple of t times in x^t and in y^t, so also in {base}^s. As s and t share no factor, t divides the "
         f"exponent of every prime of the base, so t divides {g}. The other way round, {c}^({g} s/t) is rational when t "
         f"divides {g}. So the ratio is rational exactly where {g} (e_j - e_i) is a whole "
-        f"number{_counted(rational, pairs)}",
+        f"number{_counted(waves, rational, pairs)}",
         _repair(waves, rational, pairs, all_rational),
         *certificate,
         f"Real positions. {real}{_witness(waves, found)}",
@@ -85,28 +91,58 @@ def texts(rotation: bool = False) -> tuple[str, str, str]:
     return "theorem1", f"Theorem 1: {thing}s of two positions differ", f"Can two positions have the same {thing}?"
 
 
+def _shortly(waves: Waves) -> str:
+    """The proof in a line."""
+    if 0 not in waves.whole_pairs:
+        return "sin p = sin q asks for p - q or p + q to be a multiple of pi, and pi is no fraction"
+    return (
+        "the first wave turns by one radian a position, and a whole number of radians is no whole number of turns, "
+        "since pi is no fraction"
+    )
+
+
 def _usual(rational: int, pairs: int) -> str:
     """What becomes of the usual proof."""
     if not pairs:
-        return "Lecture notes usually prove it from the ratio of two frequencies, and here there is one."
+        return f"{NOTES} proves it from the ratio of two frequencies, and here there is one."
     of = "the one pair" if pairs == 1 else f"all {pairs:,} pairs"
     of = f"{rational} of {pairs:,} pairs" if 0 < rational < pairs else of
     return (
-        "Lecture notes usually prove it by taking the ratio of two frequencies to be irrational, which is "
+        f"{NOTES} proves it by taking the ratio of two frequencies to be irrational, which is "
         f"{'false for' if rational else 'true of'} {of} of waves."
     )
 
 
-def _counted(rational: int, pairs: int) -> str:
+def _counted(waves: Waves, rational: int, pairs: int) -> str:
     """In how many pairs the ratio is rational: the end of a sentence, and what follows from it."""
     if not pairs:
         return "; here there is no pair."
     if pairs == 1:
         return f", as it is {'' if rational else 'not '}in the one pair here." + " The step fails there." * rational
     if not rational:
-        return f", as it is in none of {pairs} pairs here."
-    of = f"all {pairs} pairs" if rational == pairs else f"{rational} of {pairs} pairs"
-    return f": in {of} here. For those the step has no contradiction."
+        return f", as it is in none of {pairs:,} pairs here."
+    of = f"all {pairs:,} pairs" if rational == pairs else f"{rational:,} of {pairs:,} pairs"
+    return f": in {of} here{_by_distance(waves)}. For those the step has no contradiction."
+
+
+def _by_distance(waves: Waves) -> str:
+    """How the pairs with a rational ratio are counted, where a few distances between waves have them all."""
+    apart = Counter(pair.slow - pair.fast for pair in rational_pairs(waves))
+    count = len(exponents(waves))
+    if len(apart) > 4 or any(of != count - steps for steps, of in apart.items()):
+        return ""
+    steps, sums = (" + ".join(map(str, many)) for many in (sorted(apart), [apart[k] for k in sorted(apart)]))
+    return f" (waves {steps.replace(' + ', ', ')} apart, of which there are {sums})"
+
+
+def exponents_told(waves: Waves) -> str:
+    """What e_m is."""
+    known = exponents(waves)
+    if len(known) < 2:
+        return "e_0 = 0"
+    step = known[1] - known[0]
+    top, below = (step.numerator, step.denominator)
+    return f"e_m = {'' if top == 1 else top}m/{below}"
 
 
 def _dims(waves: Waves, m: int) -> str:
@@ -136,7 +172,7 @@ def _why(waves: Waves, thing: str) -> str:
 
 def _repair(waves: Waves, rational: int, pairs: int, all_rational: bool) -> str:
     if not pairs:
-        return "The argument needs two waves, and here there is one: the notes' proof says nothing. The theorem holds."
+        return "The argument needs two waves, and here there is one: the proof of D1 says nothing. The theorem holds."
     if all_rational:
         have = f"all {pairs} pairs have rational ratios" if pairs > 1 else "the one pair has a rational ratio"
         return (
@@ -153,7 +189,13 @@ def _repair(waves: Waves, rational: int, pairs: int, all_rational: bool) -> str:
     return (
         f"It can be repaired here: equal {'vectors' if waves.columns else 'rotations'} agree in every pair of waves, "
         f"so one pair with an irrational ratio is enough, and waves {i} and {j} are one."
-        + (f" {pairs - rational} of {pairs} would do." if rational else " Every other would do." if pairs > 1 else "")
+        + (
+            f" {pairs - rational:,} of {pairs:,} would do."
+            if rational
+            else " Every other would do."
+            if pairs > 1
+            else ""
+        )
     )
 
 
@@ -227,7 +269,8 @@ def _nearest(waves: Waves, thing: str) -> tuple[Table, str, list]:
         f"Certificate. Up to any given length no irrational number is needed. The shift up to {last:,} that comes "
         f"nearest to whole turns of the first wave is k = {k}: {n} turns are {2 * math.pi * n:.6f} radians, which "
         f"misses it by at least {at_least(miss, 6)}. That no shift comes nearer follows from the continued fraction of "
-        f"w / 2 pi, whose quotients are computed between proved bounds. Up to {RANGES[-1]:,} every shift misses by at "
+        "w / 2 pi (its convergents are the nearest; not proved here: Khinchin 1964, section 6), whose quotients are "
+        f"computed between proved bounds. Up to {RANGES[-1]:,} every shift misses by at "
         f"least {at_least(numbers[-1][3], 3)}, so any two {thing}s that far apart or nearer differ.",
         numbers,
     )
@@ -247,5 +290,5 @@ def _by_width(waves: Waves, convention: Convention) -> Table:
         f"Pairs of waves by width, base {waves.base:g}, {convention}",
         ("width", "pairs", "rational ratio", "irrational", "real positions"),
         tuple(rows),
-        "Where no pair is irrational the lecture notes' proof finds no contradiction.",
+        "Where no pair is irrational the proof of D1 finds no contradiction.",
     )

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from gnomon.analysis import theorem_one_dimension, theorem_two_dimensions, theorem_vectors
-from gnomon.analysis.forms import Waves, form, scaled, waves
+from gnomon.analysis.forms import Waves, form, name_of, scaled, waves
 from gnomon.checked import checked
 from gnomon.encoding import Encoding
 from gnomon.encodings.rope import Rope
@@ -20,7 +20,7 @@ def section(encoding: Encoding, which: Which, last: int = 8191) -> Section:
 
     which: "theorem1" (vectors differ), "theorem2" (values of one dimension differ), "theorem3" (two dimensions can
     share a value). last: the searches go over positions 0 to `last`, at least 1 and below 2^22.
-    Source: the statements are those of usual lecture notes on Vaswani et al. 2017, section 3.5.
+    Source: the statements are those of D1 (`gnomon.claims.claim.DOCUMENTS`), sections 3 to 5, on Vaswani et al. 2017.
     """
     if not 1 <= last < theorem_one_dimension.LONGEST:
         raise OptionError(
@@ -42,7 +42,7 @@ def section(encoding: Encoding, which: Which, last: int = 8191) -> Section:
 
 def _unfit(encoding: Encoding, found: Waves | None, which: Which) -> str | None:
     """Why a theorem says nothing of an encoding, or None."""
-    kind = type(encoding).__name__.lower()
+    kind = name_of(encoding)
     if isinstance(encoding, Sinusoidal | Rope) and encoding.axes > 1:
         return f"On {encoding.axes} axes each block of dimensions is an encoding of one coordinate: ask with one axis."
     if (why := scaled(encoding)) is not None:
@@ -53,7 +53,7 @@ def _unfit(encoding: Encoding, found: Waves | None, which: Which) -> str | None:
         return {
             "vector": f"{kind} positions are learned or computed by a network: nothing but looking at them can say.",
             "bias": f"{kind} has no vector of a position: it adds a number to the logit for each distance.",
-        }.get(form(encoding), f"{kind} has no vector for a position that is made of sines and cosines.")
+        }.get(form(encoding), f"{kind}: no position has a vector that is made of sines and cosines.")
     if isinstance(encoding, Rope) and which != "theorem1":
         return (
             "A rotation has no values that are added: position p turns each pair of a query or key by the angle w p. "

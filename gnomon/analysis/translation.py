@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gnomon.analysis.forms import form, waves
+from gnomon.analysis.forms import form, name_of, waves
 from gnomon.analysis.rope_residual import SHIFTS, WAYS, residual
-from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line, name_of
+from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line
 from gnomon.attention import Attention
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Property, Shape
@@ -113,11 +113,11 @@ def section(
     own, clock = shifted(encoding, shifts, seed=seed), waves(encoding) if form(encoding) == "rotation" else None
     tables = [
         Table(
-            "Relative change of one untrained layer, float64",
+            "Relative change of one untrained layer, this encoding as given, float64",
             ("shift", "input", "weights", "output", "rounding"),
             tuple(zip(own.shifts, own.inputs, own.weights, own.output, own.rounding())),
-            f"Norm of the change over the norm before; random content, seed {seed}. rounding: what float64 allows."
-            + " Empty: outside the domain of the encoding." * (None in own.output),
+            f"Norm of the change over the norm before; random content, seed {seed}, parameters as built. rounding: what"
+            " float64 allows." + " -: outside the domain of the encoding." * (None in own.output),
         )
     ]
     figures = [
@@ -242,9 +242,11 @@ def _beside(found: tuple[Shifted, ...], invariant: bool) -> Table:
     shifts = found[0].shifts
     shown = [shift for shift in SHOWN if shift in shifts] or [*shifts[:4]]
     return Table(
-        f"Encodings whose output a shift {'moves by rounding alone' if invariant else 'changes'}",
+        f"Encodings whose output a shift {'moves by rounding alone' if invariant else 'changes'}, width 64",
         ("encoding", "declared", *(f"by {shift:,.10g}" for shift in shown)),
         tuple((one.name, one.declared, *(one.output[shifts.index(s)] for s in shown)) for one in rows),
-        "One untrained layer, default options, parameters N(0, 0.3^2), float64; relative change of the output."
-        + " Empty: outside the domain." * any(None in one.output for one in rows),
+        "Another layer than above: one untrained of width 64 and 4 heads around default options, parameters drawn from"
+        " N(0, 0.3^2), float64; relative change of the output."
+        + " -: outside the domain."
+        * any(None in one.output for one in rows),
     )

@@ -9,7 +9,7 @@ from gnomon.analysis.arguments import check_seed, check_size, real
 from gnomon.attention import Attention
 from gnomon.checked import checked
 from gnomon.encoding import Encoding, Shape
-from gnomon.encodings import ENCODINGS, build
+from gnomon.encodings import build
 from gnomon.errors import OptionError
 from gnomon.masks import CAUSAL, Mask
 from gnomon.positions import Positions
@@ -61,12 +61,6 @@ def line(encoding: Encoding, n: int) -> Positions:
     first = max(domain.lowest, 0)
     coords = first + torch.arange(int(min(n, domain.highest - first + 1)), dtype=torch.float64)
     return Positions(coords[None, :, None].expand(-1, -1, domain.axes or 1).contiguous())
-
-
-@checked
-def name_of(encoding: Encoding) -> str:
-    """What gnomon calls the encoding; the name of the class for one that does not come with it."""
-    return next((name for name, kind in ENCODINGS.items() if type(encoding) is kind), type(encoding).__name__)
 
 
 @checked

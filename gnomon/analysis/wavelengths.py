@@ -124,7 +124,7 @@ def _answer(found: Waves, told: dict[Precision, Neighbours], positions: int) -> 
     turning = period[torch.isfinite(period)]
     words = [
         f"The fastest pair repeats after {_far(float(turning.min()))} positions, the slowest after "
-        f"{_far(float(turning.max()))}: {len(period)} pairs, from the finest rule to the coarsest."
+        f"{_far(float(turning.max()))}: {len(period)} pairs, from the finest ruler to the coarsest."
         if len(period) > 1
         else f"Its one pair repeats after {_far(float(turning.max()))} positions."
     ]
@@ -133,10 +133,10 @@ def _answer(found: Waves, told: dict[Precision, Neighbours], positions: int) -> 
         words.append(f"{plural(still, 'pair')} {'does' if still == 1 else 'do'} not turn at all.")
     slowest = float(turning.max()) / (2 * math.pi)
     words.append(
-        "What a coarse rule gains in reach it loses in marks: on the flat top of its wave the slowest pair keeps one "
-        "value over "
+        "The longer a ruler, the wider apart its marks: around the flat top of its wave, on both sides of it together, "
+        "the slowest pair keeps one value over "
         + ", ".join(f"{_far(widest_step(name) * slowest)} positions in {name}" for name in reversed(PRECISIONS))
-        + "."
+        + ". (A cosine has its top at position 0, so from there on one sees one side: half as much.)"
     )
     blind = []
     for name in PRECISIONS:
@@ -164,7 +164,7 @@ def _table(found: Waves, told: dict[Precision, Neighbours], columns: list[list[i
         ("pair", "period", "step f32", "step bf16", "run f32", "run bf16"),
         tuple(rows),
         "All in positions. Step: what moves the stored value by one unit in its last place, at the median over a turn. "
-        "Run: most places in a row that store one value, in the worse dimension of the pair.",
+        "Run: most places in a row, of those looked at, that store one value, in the worse dimension of the pair.",
     )
 
 
@@ -191,12 +191,12 @@ def _rulers(found: Waves) -> tuple[Lines, Lines]:
 
     return (
         figure(
-            "From the millimetre rule to the kilometre rule: typical step",
+            "From the millimetre ruler to the kilometre ruler: typical step",
             typical_step,
             "The step that moves a stored value by one unit in its last place, at the median over a turn.",
         ),
         figure(
-            "From the millimetre rule to the kilometre rule: worst step",
+            "From the millimetre ruler to the kilometre ruler: worst step",
             widest_step,
             "The longest way over which a stored value stays the same: the flat top of its wave. Where it is longer "
             "than 1, some neighbours are stored alike.",

@@ -1,11 +1,14 @@
 """The figures of sections: series over one axis with their standard errors, or a matrix as colours."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from types import MappingProxyType
 
 import altair as alt
 
-from gnomon.report.palette import Look, Palette
+from gnomon.report.palette import LIGHT, Look, Palette
 from gnomon.report.spec import Sheets, Spec, finish
 from gnomon.section import Figure, Heat, Line, Lines, Section
 
@@ -18,18 +21,46 @@ BARS = 40
 """Points of a line at most at which its standard errors are bars; those of longer lines are a band."""
 
 
-def drawing(figure: Figure, palette: Palette, width: int | str = "container", cells: int = CELLS) -> Spec:
-    """The figure as a Vega-Lite specification; of a matrix, at most `cells` rows and columns."""
-    return _lines(figure, palette, width) if isinstance(figure, Lines) else _heat(figure, palette, width, cells)
+def drawing(
+    figure: Figure,
+    palette: Palette,
+    width: int | str = "container",
+    cells: int = CELLS,
+    kept: Mapping[str, int] = MappingProxyType({}),
+) -> Spec:
+    """The figure as a Vega-Lite specification; of a matrix, at most `cells` rows and columns.
+
+    kept: the looks of series that keep theirs from figure to figure, by label (`looks_kept`).
+    """
+    return _lines(figure, palette, width, kept) if isinstance(figure, Lines) else _heat(figure, palette, width, cells)
 
 
 def drawn(sections: Iterable[Section], palette: Palette, prefix: str = "", cells: int = CELLS) -> dict[str, Spec]:
     """The figures of sections by name: `prefix`, the key of the section, and which of its figures it is."""
+    sections = [*sections]
+    kept = looks_kept(figure for section in sections for figure in section.figures)
     return {
-        f"{prefix}{section.key}-{at}": drawing(figure, palette, cells=cells)
+        f"{prefix}{section.key}-{at}": drawing(figure, palette, cells=cells, kept=kept)
         for section in sections
         for at, figure in enumerate(section.figures)
     }
+
+
+def looks_kept(figures: Iterable[Figure]) -> dict[str, int]:
+    """A look for every series that several figures have, by its label, in the order in which they come."""
+    counted = Counter(line.label for figure in figures if isinstance(figure, Lines) for line in figure.lines)
+    return {label: at for at, label in enumerate(label for label, times in counted.items() if times > 1)}
+
+
+def _looks(labels: Sequence[str], kept: Mapping[str, int]) -> list[Look]:
+    """A look of each series of a figure: its own where it has one, else the next that no other has here."""
+    taken: dict[int, str] = {}
+    for label in labels:
+        if label in kept:
+            taken.setdefault(Look(kept[label]).hue, label)
+    own = {label: hue for hue, label in taken.items()}
+    others = (at for at in count() if at >= len(LIGHT.series) or at not in taken)
+    return [Look(own[label] if label in own else next(others)) for label in labels]
 
 
 def errors_told(figure: Figure) -> str:
@@ -43,10 +74,10 @@ def _bars(figure: Lines) -> bool:
     return max(len(line.x) for line in figure.lines if line.se) <= BARS
 
 
-def _lines(figure: Lines, palette: Palette, width: int | str) -> Spec:
+def _lines(figure: Lines, palette: Palette, width: int | str, kept: Mapping[str, int]) -> Spec:
     sheets, rows = Sheets(), _rows(figure)
     labels = [line.label for line in figure.lines]
-    looks = [Look(at) for at in range(len(labels))]
+    looks = _looks(labels, kept)
     colours = alt.Scale(domain=labels, range=[palette.colour(look.hue) for look in looks])
     symbol = "circle" if figure.points else "stroke"
     shown = alt.Legend(title=None, orient="top", columns=6, labelLimit=220, symbolType=symbol, symbolOpacity=1)

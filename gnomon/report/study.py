@@ -60,11 +60,11 @@ def write(
 
 
 def cell(value: Value) -> str:
-    """A value as a table shows it: whole numbers whole, others by four digits."""
+    """A value as a table shows it: whole numbers whole, in groups of three digits; others by four digits."""
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
+    if isinstance(value, int) or (isinstance(value, float) and 1e4 <= abs(value) < 1e15 and value == int(value)):
+        return f"{int(value):,}"
     return f"{value:.4g}" if isinstance(value, float) else value

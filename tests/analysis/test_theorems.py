@@ -20,6 +20,7 @@ from gnomon.analysis.theorem_one_dimension import closest_pair, mirror
 from gnomon.analysis.theorem_two_dimensions import Shared, count_shared, shared_values
 from gnomon.analysis.theorems import section
 from gnomon.analysis.turns import first_between, nearest_turn
+from gnomon.claims.claim import DOCUMENTS
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.learned import Learned
 from gnomon.encodings.rope import Rope
@@ -375,7 +376,7 @@ def test_what_is_used_and_not_proved_is_named():
     for number in (2, 3):
         argument = " ".join(section(Sinusoidal(8), f"theorem{number}", last=9).proof)
         assert "ums, differences, products and quotients of algebraic numbers are algebraic" in argument
-        assert "three facts that are not proved here" in page(f"theorem{number}", width=8)
+        assert "five facts that are not proved here" in page(f"theorem{number}", width=8)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 6, 8])
@@ -385,7 +386,7 @@ def test_a_reader_meets_no_document_and_no_one_pairs(width: int):
         told = " ".join((made.answer, *made.proof, *(table.title + table.note for table in made.tables)))
         assert "document" not in told
         assert not re.search(r"(?<![\d,.])[01] (of [01] )?pairs|all 1 |([2-9]) of \2 ", told), told
-    assert section(Sinusoidal(width), "theorem1").answer.startswith("No, in exact arithmetic: every whole position")
+    assert section(Sinusoidal(width), "theorem1").answer.startswith("PROVED at whole positions")
 
 
 def test_rotations_have_the_first_theorem_only():
@@ -435,3 +436,26 @@ def test_a_table_of_some_dimensions_that_share_values_has_sines_and_cosines():
     rows = section(Sinusoidal(512), "theorem3").tables[0].rows
     assert len(rows) == 10 and [row[2] for row in rows].count("cos") == 5
     assert {row[0] % 2 for row in rows} == {0, 1}
+
+
+def test_an_answer_begins_with_what_is_true_and_the_statement():
+    """`Can two positions have the same vector? No` read as a refutation."""
+    for width, which, verdict in (
+        (512, "theorem1", "PROVED at whole positions and at real ones."),
+        (8, "theorem1", "PROVED at whole positions, FALSE at real ones."),
+        (512, "theorem2", "PROVED at whole positions from 0 on, FALSE with negative positions."),
+        (512, "theorem3", "TRUE, but not by the step of D1, section 5."),
+        (6, "theorem3", "FALSE as it stands, TRUE of values as near as one likes."),
+    ):
+        made = section(Sinusoidal(width), which, last=999)
+        assert made.answer.startswith(f"{verdict} Statement: ")
+        assert "Why" in made.answer and made.answer.endswith(f"The argument: docs/theorems/{which[-1]}.md.")
+
+
+def test_every_sign_of_a_page_is_explained_on_it():
+    first = page("theorem1")
+    assert "e\\_m = m/256" in first and "waves 64, 128, 192 apart, of which there are 192 + 128 + 64" in first
+    for number in (1, 2, 3):
+        told = page(f"theorem{number}")
+        assert "A ball is a number with a proved error" in told and DOCUMENTS["D1"] in told
+        assert "lecture" not in told and "| 6741 |" not in told

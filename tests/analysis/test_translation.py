@@ -6,10 +6,10 @@ import mpmath
 import pytest
 import torch
 
-from gnomon.analysis.forms import waves
+from gnomon.analysis.forms import name_of, waves
 from gnomon.analysis.rope_residual import SHIFTS, residual, tables
 from gnomon.analysis.translation import every, section, shifted
-from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line, name_of
+from gnomon.analysis.untrained_layer import around, contents, distance, drawn, line
 from gnomon.attention import attend
 from gnomon.encoding import Shape
 from gnomon.encodings import ENCODINGS, create

@@ -42,9 +42,9 @@ def test_what_does_not_apply_comes_last_and_each_reason_once(gnomon):
     ]  # fmt: skip
     others = " ".join(others.split())
     for keys in (
-        "wavelengths: Alibi adds",
+        "wavelengths: alibi adds",
         "theorem1, theorem2, theorem3: alibi has",
-        "aliasing: Alibi is",
+        "aliasing: alibi: not made",
         "terms: Nothing",
     ):
         assert others.count(keys) == 1
