@@ -68,16 +68,22 @@ class Shape:
     causal: bool = True
 
     def __post_init__(self):
+        sizes = {"width": self.width, "heads": self.heads, "head_dim": self.head_dim, "depth": self.depth}
+        small = {name: size for name, size in sizes.items() if size is not None and size < 1}
+        if small:
+            given = ", ".join(f"{name} {size}" for name, size in small.items())
+            raise OptionError(
+                "a model has sizes", given=given, allowed="1 or more each", do=f"give a larger {next(iter(small))}"
+            )
         if self.head_dim is None:
-            if self.heads < 1 or self.width % self.heads:
+            if self.width % self.heads:
+                near = -(-self.width // self.heads) * self.heads
                 raise OptionError(
                     "heads share the width equally",
                     given=f"width {self.width}, {self.heads} heads",
-                    do="choose a divisor of the width, or give head_dim",
+                    do=f"choose a width that is a multiple of the heads, such as {near}, or another number of heads",
                 )
             object.__setattr__(self, "head_dim", self.width // self.heads)
-        if min(self.width, self.heads, self.head_dim, self.depth) < 1:
-            raise OptionError("a model has sizes", given=self, allowed="1 or more each")
 
 
 class Site(StrEnum):

@@ -3,6 +3,7 @@
 The terminal, `--json` and the pages are made from the same sections, whether a formula was asked or a trained model.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,11 @@ class Table:
     def __post_init__(self):
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"{self.title}: every row has a value for each of {self.columns}")
+
+    def of_words(self, column: int) -> bool:
+        """Whether a column holds words; what begins with a digit (`2049 = 2048`, `1 to 3`, `25%`) is no word."""
+        cells = [row[column] for row in self.rows]
+        return any(isinstance(cell, str) and not re.match(r"[-+~<>]?\d|no value|cannot hold", cell) for cell in cells)
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,17 @@ class Section:
     """What a program wants to know, by name: values, lists and dicts of them."""
     applies: bool = True
     """Whether the question makes sense of what was asked; the answer says why where it does not."""
+
+    @property
+    def argument(self) -> tuple[tuple[str, str], ...]:
+        """The paragraphs of the proof, each with the sentence that names it, where it begins with a short one."""
+        parted = [(paragraph, *paragraph.partition(". ")) for paragraph in self.proof]
+        return tuple((f"{name}.", rest) if dot and len(name) < 50 else ("", whole) for whole, name, dot, rest in parted)
+
+    @property
+    def short(self) -> str:
+        """The first sentence of the answer."""
+        return re.split(r"(?<=\S[.!?])\s+(?=[A-Z'])", self.answer, maxsplit=1)[0]
 
 
 def does_not_apply(key: str, title: str, question: str, why: str) -> Section:

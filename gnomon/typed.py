@@ -37,10 +37,14 @@ def typed(value: Any, hint: Any, where: str) -> Any:
     kind = next(kind for kind in kinds if kind is not NoneType)
     if get_origin(kind) is Literal:
         allowed = ", ".join(map(str, get_args(kind)))
-        raise OptionError(f"{where} is one of a few names", given=shown(value), allowed=allowed)
+        raise OptionError(
+            f"{where} is one of a few names", given=shown(value), allowed=allowed, do="choose one of those allowed"
+        )
     how = next((HOW[name] for kind in kinds if (name := getattr(kind, "__name__", "")) in HOW), None)
     allowed = " or ".join(_described(kind) for kind in kinds if kind is not NoneType)
-    raise OptionError(f"{where} has a value of the wrong kind", given=shown(value), allowed=allowed, do=how)
+    raise OptionError(
+        f"{where} has a value of the wrong kind", given=shown(value), allowed=allowed, do=how or f"give {allowed}"
+    )
 
 
 def _fitted(value: Any, kind: Any, where: str) -> tuple[bool, Any]:

@@ -35,7 +35,7 @@ def page(which: str, width: int = 512) -> str:
         f"# {made.title}\n",
         HEAD,
         f"**{made.question}** {made.answer}\n",
-        *(_paragraph(text) for text in made.proof),
+        *(_paragraph(*part) for part in made.argument),
         *(_table(table) for table in made.tables),
         *_others(which),
         f"Written by `python -m tests.theorem_pages`; for other widths and bases: `gnomon analyze sinusoidal` "
@@ -49,8 +49,8 @@ def _others(which: str) -> list[str]:
     parts = []
     for width in OTHERS[which]:
         made = section(Sinusoidal(width), which)
-        told = [text for text in made.proof if "itness" in text]
-        parts += [f"## At width {width}\n", f"{_plain(made.answer)}\n", *map(_paragraph, told)]
+        told = [_paragraph(name, rest) for name, rest in made.argument if "itness" in name + rest]
+        parts += [f"## At width {width}\n", f"{_plain(made.answer)}\n", *told]
     return parts
 
 
@@ -59,11 +59,8 @@ def pages() -> dict[str, str]:
     return {f"{number}.md": page(which) for number, which in enumerate(THEOREMS, 1)}
 
 
-def _paragraph(text: str) -> str:
-    """A paragraph whose first sentence names it, where that is short."""
-    name, dot, rest = text.partition(". ")
-    short = dot and len(name) < 50
-    return f"**{_plain(name)}.** {_plain(rest)}\n" if short else f"{_plain(text)}\n"
+def _paragraph(name: str, rest: str) -> str:
+    return f"**{_plain(name)}** {_plain(rest)}\n" if name else f"{_plain(rest)}\n"
 
 
 def _table(table: Table) -> str:

@@ -83,7 +83,8 @@ def whole(values: Tensor, what: str, least: int, most: int) -> Tensor:
 def check_size(value: int, what: str, least: int = 1, most: int = PLACES) -> None:
     """OptionError for a number of things outside least .. most."""
     if not least <= value <= most:
-        raise OptionError(what, given=value, allowed=f"{least} to {most}")
+        near = least if value < least else most
+        raise OptionError(what, given=value, allowed=f"{least} to {most}", do=f"the nearest that is allowed is {near}")
 
 
 @checked

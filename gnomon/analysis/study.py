@@ -84,7 +84,11 @@ def study(
     """
     for key in only:
         if key not in QUESTIONS:
-            raise unknown("question", key, QUESTIONS)
+            error = unknown("question", key, QUESTIONS)
+            parts = key.replace(",", " ").split()
+            if len(parts) > 1 and all(part in QUESTIONS for part in parts):
+                error = OptionError(error.asked, do=f"put a space between two: {' '.join(parts)}")
+            raise error
         if list(only).count(key) > 1:
             raise OptionError(f"{key} is asked twice", given=", ".join(only), do="name it once")
     _check(encoding, settings, only or QUESTIONS)

@@ -5,7 +5,8 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -13,7 +14,7 @@ from tyro.conf import arg
 from tyro.constructors import PrimitiveConstructorSpec
 
 from gnomon.commands.output import Json, Screen, print_json
-from gnomon.commands.sections import show, show_others
+from gnomon.commands.sections import show, show_others, show_short
 
 
 def _words(words: list[str]) -> tuple[str, ...]:
@@ -22,11 +23,11 @@ def _words(words: list[str]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _lag(words: list[str]) -> int:
+def _whole(words: list[str]) -> int:
     try:
         return int(words[0])
     except ValueError:
-        raise ValueError(f"a whole number, such as 1000000000, not {words[0]}") from None
+        raise ValueError(f"a whole number, such as 8192, not {words[0]}") from None
 
 
 def _shown(value: Any) -> list[str]:
@@ -38,8 +39,11 @@ Words = Annotated[
     tuple[str, ...] | None,
     PrimitiveConstructorSpec("*", "", _words, lambda value: value is None or isinstance(value, tuple), _shown),
 ]
+Whole = Annotated[
+    int, PrimitiveConstructorSpec(1, "INT", _whole, lambda value: isinstance(value, int), lambda value: [str(value)])
+]
 Lag = Annotated[
-    int | None, PrimitiveConstructorSpec(1, "", _lag, lambda value: value is None or isinstance(value, int), _shown)
+    int | None, PrimitiveConstructorSpec(1, "", _whole, lambda value: value is None or isinstance(value, int), _shown)
 ]
 
 if TYPE_CHECKING:
@@ -57,8 +61,8 @@ class Analyze:
     theorems with their gaps, what distance does, how well given kernels are
     fitted, aliases, rounding, translation, permutation, grids. Questions
     that do not apply come last, with the reason. What is called certified was
-    proved in interval arithmetic. --out writes a page with the figures and
-    the arguments. Seconds.
+    proved in interval arithmetic. All precisions are shown at once. --out
+    writes a page with the figures and the arguments. Seconds.
 
     Examples:
       gnomon analyze sinusoidal
@@ -72,13 +76,13 @@ class Analyze:
     """An encoding, or FILE.py:CLASS."""
     only: Annotated[Words, arg(metavar="KEY ...", help_behavior_hint="(default: all)")] = None
     """Questions, by their first word."""
-    width: int = 512
+    width: Whole = 512
     """Model width d."""
-    heads: int = 8
+    heads: Whole = 8
     """Attention heads."""
-    positions: int = 8192
+    positions: Whole = 8192
     """Positions 0 .. N - 1 to look at."""
-    training: int = 128
+    training: Whole = 128
     """Training length."""
     last: Annotated[Lag, arg(metavar="N", help_behavior_hint="(default: seconds)")] = None
     """Search aliases up to this lag."""
@@ -87,36 +91,49 @@ class Analyze:
     out: Annotated[str | None, arg(metavar="FILE", help_behavior_hint="")] = None
     """Write a page with figures."""
     json: Json = False
+    figures: Annotated[bool, arg(help_behavior_hint="")] = False
+    """With --json: the points of the figures too."""
 
     def run(self) -> int:
         from gnomon.analysis.study import Settings, study
         from gnomon.encoding import Shape
+        from gnomon.errors import OptionError
 
+        if self.figures and not self.json:
+            raise OptionError(
+                "the points of figures are for programs", given="--figures", do="add --json, or take --out"
+            )
+        made = False
         if self.out is not None:
             from gnomon.report.target import check
 
             check(self.out)
+            made = not Path(self.out).parent.exists()
         settings = Settings(self.positions, self.training, self.last)
         shape = Shape(width=self.width, heads=self.heads)
         encoding = as_built(self.name, shape, _options(self.options or ()))
-        sections, out, shown = [], Screen(), 0
+        out = Screen()
         with watched(quiet=self.json) as progress:
-            for section in study(encoding, shape, settings, self.only or (), progress):
-                sections.append(section)
-                if not self.json and section.applies:
-                    shown += 1
-                    show(out, section, first=shown == 1)
-        if not self.json:
-            show_others(out, "Questions that do not apply", sections, first=not shown)
+            sections = [*study(encoding, shape, settings, self.only or (), progress)]
         if self.out is not None:
             self._write(sections)
         if self.json:
-            print_json({"name": self.name, "settings": self._settings, "sections": [asdict(s) for s in sections]})
-        elif self.out is None:
-            again = shlex.join([*shlex.split(self.command), "--out", "analysis.html"])
-            out.print(f"\nfigures and arguments: {again}")
+            plain = [replace(section, figures=section.figures if self.figures else ()) for section in sections]
+            print_json({"name": self.name, "settings": self._settings, "sections": [asdict(s) for s in plain]})
+            return 0
+        answered = [section for section in sections if section.applies]
+        show_short(out, answered)
+        for at, section in enumerate(answered):
+            show(out, section, first=at == 0 and len(answered) == 1)
+        show_others(out, "Questions that do not apply", sections, first=not answered)
+        if self.out is None:
+            # Whole, so that it can be copied, however narrow the screen is.
+            out.print("\nfigures and arguments:")
+            out.print(shlex.join([*shlex.split(self.command), "--out", "analysis.html"]), soft_wrap=True)
         else:
-            out.print(f"\nfigures and arguments: {self.out}")
+            out.print(f"\nfigures and arguments: {self.out}{' (its folder was made)' * made}", soft_wrap=True)
+        if any(section.key.startswith("theorem") for section in answered):
+            out.print("arguments of the theorems: docs/theorems/, and on the page of --out")
         return 0
 
     @property
@@ -131,7 +148,7 @@ class Analyze:
         words = ["gnomon", "analyze", self.name]
         for option in fields(self):
             value = getattr(self, option.name)
-            if option.name in ("name", "json", "out") or value == option.default:
+            if option.name in ("name", "json", "out", "figures") or value == option.default:
                 continue
             words += [f"--{option.name}", *(map(str, value) if isinstance(value, tuple) else [str(value)])]
         return shlex.join(words)
@@ -140,7 +157,7 @@ class Analyze:
         from gnomon.report import study
 
         again = shlex.join([*shlex.split(self.command), "--out", self.out])
-        study.write(sections, self.out, title=self.name, settings=self._settings, command=again)
+        study.write(sections, self.out, title=self.name, settings=self._settings, command=again, short=True)
 
 
 def as_built(name: str, shape: "Shape", options: "Mapping[str, object]") -> "Encoding":
@@ -196,5 +213,5 @@ def watched(quiet: bool) -> "Iterator[Callable[[str, float], None] | None]":
         return
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as bars:
-        task = bars.add_task("", total=1.0)
+        task = bars.add_task("getting ready", total=1.0)
         yield lambda key, share: bars.update(task, description=key, completed=share)

@@ -151,9 +151,15 @@ def _unknown(given: str) -> "OptionError":
     from gnomon.claims import CLAIMS
     from gnomon.errors import OptionError, unknown
 
-    error = unknown("claim", given, CLAIMS)
     first, *_, last = CLAIMS
-    return OptionError(error.asked, allowed=f"{first} to {last}", do=error.do)
+    digits = given.lstrip("Cc")
+    if digits.isdecimal():
+        # A number is another claim, not a slip of the pen: only its zeros may be missing.
+        whole = f"C{int(digits):02}"
+        do = f"did you mean {whole!r}?" if whole in CLAIMS else "choose one of those allowed"
+    else:
+        do = unknown("claim", given, CLAIMS).do
+    return OptionError(f"unknown claim {given!r}", allowed=f"{first} to {last}", do=do)
 
 
 def _note(text: str) -> None:
@@ -184,6 +190,8 @@ def _told(claims: "Sequence[Claim]") -> "Iterator[Claim]":
 
 def _show(held: "Sequence[Entry]", recordable: bool) -> None:
     """recordable: there is a folder of records, so that what makes one is worth telling."""
+    from gnomon.claims.claim import DOCUMENTS
+
     out = Screen()
     made = table("id", "claim", "verdict", "basis", "rule", "record", whole=("id", "basis", "rule", "record"))
     for each in held:
@@ -207,6 +215,7 @@ def _show(held: "Sequence[Entry]", recordable: bool) -> None:
     if warnings:
         out.print()
         out.print(items(warnings))
+    out.print("\nThe documents: " + "; ".join(f"{name}, {title}" for name, title in DOCUMENTS.items()) + ".")
 
 
 def _unmeasured(out: Screen, held: "Sequence[Entry]") -> None:

@@ -72,6 +72,11 @@ def create(name: str, shape: Shape, **options: object) -> Encoding:
     return build(named(name), shape, **options)
 
 
+def _called(kind: type[Encoding]) -> str:
+    """What a user calls a class: the name of an encoding that comes with gnomon, that of the class for another."""
+    return next((name for name, known in ENCODINGS.items() if known is kind), kind.__name__)
+
+
 @checked
 def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
     """An encoding of any class, its sizes taken from `shape`; `options` go to its constructor."""
@@ -85,11 +90,11 @@ def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
                 do=f"give Shape(..., {option}={value!r})",
             )
         if option not in known:
-            raise unknown(f"option of {kind.__name__}", option, known)
+            raise unknown(f"option of {_called(kind)}", option, known)
     missing = [name for name, default in known.items() if default is inspect.Parameter.empty and name not in options]
     if missing:
         raise OptionError(
-            f"{kind.__name__} needs an option that has no default value: {missing[0]}",
+            f"{_called(kind)} needs an option that has no default value: {missing[0]}",
             given="without " + ", ".join(missing),
             allowed=", ".join(known),
             do=f"give {missing[0]}=..., or give it a default value in the constructor of {kind.__name__}",
@@ -97,7 +102,7 @@ def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
     taken, hints = inspect.signature(kind).parameters, get_type_hints(kind.__init__)
     # What a user's own constructor does not annotate is passed as it is.
     options = {
-        name: typed(value, hints[name], f"{kind.__name__}.{name}") if name in hints else value
+        name: typed(value, hints[name], f"{name} of {_called(kind)}") if name in hints else value
         for name, value in options.items()
     }
     sizes = {field.name: getattr(shape, field.name) for field in fields(Shape) if field.name in taken}
@@ -109,7 +114,7 @@ def build(kind: type[Encoding], shape: Shape, **options: object) -> Encoding:
                 raise
             # Tables of these sizes are more than torch can allocate.
             raise OptionError(
-                f"{kind.__name__} cannot be built: {str(error).splitlines()[0]}",
+                f"{_called(kind)} cannot be built: {str(error).splitlines()[0]}",
                 given=", ".join(f"{name}={value!r}" for name, value in (sizes | options).items()),
                 do="choose smaller sizes",
             ) from error

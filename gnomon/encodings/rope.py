@@ -112,7 +112,9 @@ class Rope(Encoding):
         super().__init__()
         check_pairing(pairing, "rope")
         if not 1 < theta < math.inf:
-            raise OptionError("rope's base must exceed 1", given=f"theta={theta}", allowed="above 1", do="try 10000")
+            raise OptionError(
+                "rope's base must exceed 1", given=f"theta={theta}", allowed="above 1", do="try theta=10000"
+            )
         if axes < 1 or not 0 < fraction <= 1:
             raise OptionError(
                 "rope rotates a fraction of the head on one axis or more",
@@ -131,7 +133,8 @@ class Rope(Encoding):
                 "rope rotates pairs of dimensions, as many on each axis",
                 given=f"{rotary} of {head_dim} dimensions, {blocks} axes",
                 allowed=f"a multiple of {2 * blocks}",
-                do=f"choose head_dim * fraction = {math.ceil(max(rotary, 1) / (2 * blocks)) * 2 * blocks}",
+                do="choose a width and a number of heads with width / heads * fraction = "
+                f"{math.ceil(max(rotary, 1) / (2 * blocks)) * 2 * blocks}",
             )
         if scaling == "proportional" and (part < 2 or axes > 1):
             raise OptionError(

@@ -82,7 +82,7 @@ class Sinusoidal(Encoding):
             )
         if not 1 < base < math.inf:
             raise OptionError(
-                "the base of the wavelengths must exceed 1", given=base, allowed="above 1", do="try 10000"
+                "the base of the wavelengths must exceed 1", given=base, allowed="above 1", do="try base=10000"
             )
         if axes < 1 or width < axes:
             raise OptionError("every axis needs a dimension at least", given=f"width {width}, {axes} axes")

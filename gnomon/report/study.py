@@ -1,8 +1,10 @@
 """The sections of an analysis -> one HTML file, everything in it, nothing fetched."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
+from gnomon import __version__
 from gnomon.checked import checked
 from gnomon.errors import StoreError
 from gnomon.report.document import framed
@@ -25,11 +27,13 @@ def write(
     settings: Mapping[str, Value],
     command: str,
     overline: str = "gnomon · the mathematics of one encoding, without training",
+    short: bool = False,
 ) -> Path:
     """Write the page of an analysis to the file `out` (folders are made; a file there is replaced whole); its path.
 
     title: what was analysed. settings: under which sizes, by name. command: how to reproduce.
-    overline: what kind of page it is.
+    overline: what kind of page it is. short: whether the first sentence of each answer stands on top, and which gnomon
+    made the page, and when, at its end.
     Raises OptionError where it cannot be written (`check`), StoreError where the disk turns out to be full.
     """
     out = Path(out)
@@ -49,6 +53,8 @@ def write(
         command=command,
         cell=cell,
         errors_told=errors_told,
+        short=[section for section in sections if section.applies] if short else [],
+        made=f"Made by gnomon {__version__} on {date.today().isoformat()}." if short else "",
     )
     try:
         put(out, page)

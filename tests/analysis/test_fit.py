@@ -209,3 +209,13 @@ def test_the_section_compares_and_repeats_itself():
     assert {row[0]: row[2] for row in falling.rows}["alibi, any slope"] == 0
     assert found.numbers["error linear"] < 1e-9
     assert all(len(line.x) == len(line.y) <= 2000 for figure in found.figures for line in figure.lines)
+
+
+def test_large_terms_are_told_of_fits_that_have_them():
+    """A kernel that is missed is no fit, whatever its terms; the fits of the others may have none."""
+    made = fit.section(Sinusoidal(512))
+    rows = {row[0]: row for row in made.tables[0].rows}
+    sentence = next(part for part in made.answer.split(". ") if "nearly cancel" in part)
+    for name, (_, _, error, _, largest) in rows.items():
+        assert (f"'{name}'" in sentence) == (error <= 0.5 and largest > 800)
+    assert "'at 7'" not in sentence and "'exp'" not in sentence

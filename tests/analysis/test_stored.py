@@ -8,6 +8,8 @@ import torch
 
 from gnomon.analysis.forms import waves
 from gnomon.analysis.stored import PRECISIONS, angles, dtype, exact, holds, reference, unit, waved, without_waves
+from gnomon.encoding import Shape
+from gnomon.encodings import create
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.learned import Learned
 from gnomon.encodings.rope import Rope
@@ -87,3 +89,9 @@ def test_why_there_are_no_waves():
     assert "axes" in without_waves(Sinusoidal(8, axes=2))
     measured = Rope(8, scaling="dynamic", factor=2.0, original_length=100.0)
     assert "length of the text" in without_waves(measured)
+
+
+@pytest.mark.parametrize("name", ["none", "alibi", "learned", "t5"])
+def test_an_encoding_is_called_what_the_user_typed(name: str):
+    why = without_waves(create(name, Shape(32, 4)))
+    assert name in why and type(create(name, Shape(32, 4))).__name__ not in why

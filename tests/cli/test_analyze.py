@@ -30,7 +30,11 @@ def test_every_question_is_answered_or_says_why_not(gnomon):
     assert shown.code == 0
     heads = [line.partition(":")[0] for line in shown.out.splitlines()]
     assert [key for key in QUESTIONS if key in heads] == list(QUESTIONS)
-    assert "analysis.html" in shown.out.splitlines()[-1]
+    assert shown.out.splitlines()[-2] == f"gnomon analyze sinusoidal {' '.join(SMALL)} --out analysis.html"
+    assert "docs/theorems" in shown.out.splitlines()[-1]
+    short = shown.out.partition("In short")[2].partition("\nwavelengths\n")[0]
+    assert [line.split()[0] for line in short.splitlines() if line[:1].strip()] == list(QUESTIONS)
+    assert "kernel: Kernel" not in shown.out and "theorem1: vectors of two positions differ" in shown.out
 
 
 def test_what_does_not_apply_comes_last_and_each_reason_once(gnomon):
@@ -59,7 +63,11 @@ def test_json_and_80_columns_say_the_same(gnomon, monkeypatch):
     told = json.loads(gnomon("analyze", "rope", "--only", "kernel", "wavelengths", *SMALL, "--json").out)
     assert [section["key"] for section in told["sections"]] == ["kernel", "wavelengths"]
     shown = gnomon("analyze", "rope", "--only", "kernel", "wavelengths", *SMALL).out
-    assert max(map(len, shown.splitlines())) <= 80
+    # The command to copy is whole.
+    assert max(len(line) for line in shown.splitlines() if not line.startswith("gnomon analyze")) <= 80
+    assert all("figures" not in section or section["figures"] == [] for section in told["sections"])
+    more = json.loads(gnomon("analyze", "rope", "--only", "kernel", *SMALL, "--json", "--figures").out)
+    assert more["sections"][0]["figures"]
     assert told["sections"][0]["numbers"] and told["settings"]["width"] == 32
 
 
@@ -91,6 +99,7 @@ def test_a_page_is_written(gnomon, tmp_path: Path):
     out = tmp_path / "mine" / "page.html"
     assert gnomon("analyze", "alibi", *SMALL, "--only", "kernel", "grids", "--out", str(out)).code == 0
     text = out.read_text(encoding="utf-8")
+    assert "In short" in text and "Made by gnomon 0." in text
     assert "gnomon analyze alibi --only kernel grids --width 32" in text
     assert 'data-figure="kernel-0"' in text and 'data-figure="grids-2"' in text
 
@@ -111,6 +120,15 @@ def test_a_page_is_written(gnomon, tmp_path: Path):
         (["sinusoidal", "--positions", "1000000"], "all rows are held at once"),
         (["sinusoidal", "--last", "1000000000000"], "hours"),
         (["sinusoidal", "--last", "10000000000000000"], "10000000000000"),
+        (["sinusoidal", "--figures"], "add --json"),
+        (["sinusoidal", "--width", "511"], "such as 512"),
+        (["sinusoidal", "--width", "-4"], "give a larger width"),
+        (["sinusoidal", "--heads", "0"], "give a larger heads"),
+        (["sinusoidal", "--positions", "8192.5"], "a whole number, such as"),
+        (["sinusoidal", "--positions", "0"], "nearest that is allowed is 2"),
+        (["sinusoidal", "--options", "base=foo"], "base of sinusoidal"),
+        (["sinusoidal", "--options", "convention=foo"], "choose one of those allowed"),
+        (["sinusoidal", "--only", "theorem1,theorem2"], "a space between two: theorem1 theorem2"),
         (["rope", "--width", "18", "--heads", "2"], "multiple of 2"),
         (["rope", "--width", "0"], "sizes"),
         (["sinusoidal", "--out", "."], "one file"),

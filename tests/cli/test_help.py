@@ -95,10 +95,10 @@ def test_python_m_gnomon_is_gnomon():
 @pytest.mark.parametrize(
     ("kind", "known", "said"),
     [
-        ("option of T5", ["buckets", "max_distance"], "choose one of those allowed"),
+        ("option of t5", ["buckets", "max_distance"], "choose one of those allowed"),
         ("command", ["list"], "choose one of those allowed"),
-        ("option of NoPE", [], "leave it out"),
-        ("option of T5", ["buckets", "bucket"], "did you mean 'bucket'?"),
+        ("option of none", [], "leave it out"),
+        ("option of t5", ["buckets", "bucket"], "did you mean 'bucket'?"),
     ],
 )
 def test_what_to_do_about_an_unknown_name_reads_well_for_every_kind(kind, known, said):

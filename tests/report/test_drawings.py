@@ -7,9 +7,9 @@ import random
 import pytest
 import vl_convert
 
-from gnomon.report.drawings import BARS, POINTS, drawing, errors_told, thinned
-from gnomon.report.palette import VARIABLES
-from gnomon.section import Heat, Line, Lines
+from gnomon.report.drawings import BARS, POINTS, drawing, drawn, errors_told, thinned
+from gnomon.report.palette import LIGHT, VARIABLES
+from gnomon.section import Heat, Line, Lines, Section
 
 
 def waves(count: int) -> Lines:
@@ -55,7 +55,7 @@ def test_a_matrix_is_drawn(diverging: bool):
 def test_of_a_large_matrix_some_rows_and_columns_are_drawn():
     heat = Heat("m", "x", "y", [[float(x + 1000 * y) for x in range(300)] for y in range(10)])
     cells = drawing(heat, VARIABLES)["datasets"]["cells"]
-    assert len(cells) == 75 * 10 and all(row["value"] == row["x"] + 1000 * row["y"] for row in cells)
+    assert len(cells) == 60 * 10 and all(row["value"] == row["x"] + 1000 * row["y"] for row in cells)
     assert len(drawing(heat, VARIABLES, cells=50)["datasets"]["cells"]) == 50 * 10
 
 
@@ -97,3 +97,23 @@ def test_axes_are_written_as_their_numbers_are():
     ]
     assert [axis["x"]["axis"].get("tickMinStep") for axis in axes] == [1, None]
     assert [axis["y"]["axis"]["format"] for axis in axes] == [".3~g", ".0e"]
+
+
+def test_a_series_that_several_figures_have_looks_alike_in_all_of_them():
+    """float32 was green in one figure of a page and orange in the next."""
+
+    def figure(*labels: str) -> Lines:
+        return Lines("", "", "", tuple(Line(label, [1, 2], [1.0, 2.0]) for label in labels))
+
+    many = figure(*(f"other {at}" for at in range(9)), "float32")
+    figures = (figure("period", "float64", "float32"), figure("float64", "float32"), figure("new", "float32"), many)
+    sections = [Section("a", "", "", "", figures=figures[:2]), Section("b", "", "", "", figures=figures[2:])]
+    looks = [_looks_of(spec) for spec in drawn(sections, LIGHT).values()]
+    assert len({look["float32"] for look in looks}) == 1 and looks[0]["float64"] == looks[1]["float64"]
+    assert all(len({*look.values()}) == len(look) for look in looks)
+
+
+def _looks_of(spec: dict) -> dict[str, str]:
+    """The colour of each series."""
+    scale = next(layer["encoding"]["color"]["scale"] for layer in spec["layer"] if "color" in layer["encoding"])
+    return dict(zip(scale["domain"], scale["range"]))
