@@ -142,8 +142,12 @@ def test_json_has_all_of_it(gnomon, waiting):
 
 
 def test_an_unknown_claim_suggests_the_nearest(gnomon):
+    for given, do in (("C1", "did you mean 'C01'?"), ("c014", "did you mean 'C14'?"), ("CO1", "did you mean")):
+        told = gnomon("claims", given)
+        assert told.code == 2 and do in told.err
+    # A number that no claim has is no slip of the pen.
     told = gnomon("claims", "C99")
-    assert told.code == 2 and "did you mean" in told.err
+    assert told.code == 2 and "C01 to C35" in told.err and "did you mean" not in told.err
 
 
 def test_without_results_nothing_is_recorded_nor_computed(gnomon, tmp_path, waiting, committed):
@@ -272,3 +276,10 @@ def test_the_page_of_all_claims_has_what_a_reader_takes_away(gnomon, results, mo
     titles = ("Advice: Text", "The scorecard", "measured</h2>", "Published orderings")
     for part in (*titles, "0.025*", "긴 문맥에 강하다", "nats a byte"):
         assert part in page
+
+
+def test_the_documents_are_named(gnomon):
+    from gnomon.claims.claim import DOCUMENTS
+
+    told = " ".join(gnomon("claims", "C01").out.split())
+    assert all(f"{name}, {title}" in told for name, title in DOCUMENTS.items())
