@@ -256,18 +256,25 @@ def _dimensions(shared: dict[Precision, Tensor], positions: int) -> Table:
 
 def _figures(cells: Cells, shared: dict[Precision, Tensor], positions: int) -> tuple[Figure, ...]:
     lines = []
-    for of in cells.values():
-        if of.duplicates.count:
+    for way in PRECISIONS:
+        # Whatever stores them, rows of one way are mostly equal at the same places: one line for all that are.
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for of in cells.values():
+            if of.way == way and of.duplicates.count:
+                alike.setdefault(tuple(of.duplicates.rows.tolist()), []).append(of.stored)
+        for places, stored in alike.items():
             counts = torch.zeros(positions, dtype=torch.int64)
-            counts[of.duplicates.rows] = 1
+            counts[list(places)] = 1
             at = torch.linspace(0, positions - 1, min(positions, _POINTS), dtype=torch.float64).round().to(torch.int64)
-            lines.append(Line(f"{of.way}, stored {of.stored}", (at + 1).tolist(), counts.cumsum(0)[at].tolist()))
+            label = way if len(stored) == len(PRECISIONS) else f"{way}, stored {_listed(stored)}"
+            lines.append(Line(label, (at + 1).tolist(), counts.cumsum(0)[at].tolist()))
     growing = Lines(
         "Rows equal to an earlier one, as positions grow",
         "positions",
         "duplicate rows",
         tuple(lines),
-        note="First the precision of the angle. Ways without a duplicate have no line.",
+        note="By the precision of the angle, whatever stores it where nothing else is said. Ways without a duplicate "
+        "have no line.",
     )
     return (*((growing,) if lines else ()), _shared(shared, positions))
 

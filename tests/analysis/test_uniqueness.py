@@ -210,3 +210,9 @@ def test_one_dimension_of_many_places_is_sorted():
 def test_nearest_where_products_say_little(table, distance):
     assert nearest(table).distance == pytest.approx(distance, rel=1e-12)
     assert min(nearest_at(table, lag).distance for lag in (1, 2)) == pytest.approx(distance, rel=1e-12)
+
+
+def test_ways_that_lose_the_same_rows_are_one_line():
+    """Eight entries of a legend stood for two lines."""
+    figure = section(Sinusoidal(64), 4096).figures[0]
+    assert [line.label for line in figure.lines] == ["float16", "bfloat16"]
