@@ -10,13 +10,14 @@ Command:  gnomon compare experiments/needle.py --store runs/needle
 Answer:   No, not in these models. At the training length the key is found at every depth under every
           encoding, in 0.94 of the texts or more. At twice the length the sums fail: learned finds 0.00, 0.47
           and 0.62 of the keys (three seeds), sinusoidal 0.25 to 0.37, at the ends no more than in the middle,
-          rather less. All others find 0.94 or more at each depth. Fading does not rank them: in these four
-          layers the place is read less well after them under `seqpe form=input` (R^2 falls by 0.54) and
-          sinusoidal positions (0.15) alone, and how much it falls and how deep the middle dips have a rank
-          correlation of -0.58 and -0.45 (11 encodings; by chance up to 0.62). The task says little of places:
-          marks tell where the key is, so it is found without any (1.00, and 0.99 or more at twice the
-          length). That the middle is lost may need longer texts, more that looks like the key, or models that
-          learned it from their data; this does not show that it is not so there.
+          rather less. All others find 0.94 or more at each depth.
+          Fading does not rank them: in these four layers the place is read less well after them under `seqpe
+          form=input` (R^2 falls by 0.54) and sinusoidal positions (0.15) alone, and how much it falls and how
+          deep the middle dips have a rank correlation of -0.58 and -0.45 (11 encodings; by chance up to
+          0.62).
+          The task says little of places: marks tell where the key is, so it is found without any (1.00, and
+          0.99 or more at twice the length). That the middle is lost may need longer texts, more that looks
+          like the key, or models that learned it from their data; this does not show that it is not so there.
 
 Lengths count the tokens of the text, those of the key and its marks among them; in training it has any length up to 48,
 and the key any depth. Groups: `depth 0` (the key is the start of the text) to `depth 1` (its end), all trained. Probe
