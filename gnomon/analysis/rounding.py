@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gnomon.analysis.arguments import check_seed, check_size
+from gnomon.analysis.arguments import check_seed
 from gnomon.analysis.first_place import EACH, STEPS, STRETCH, first_place
 from gnomon.analysis.forms import Waves, biases, form, waves
+from gnomon.analysis.rounded_biases import LIMIT, NEAR, POWERS, bias_errors, first_far, first_late
 from gnomon.analysis.stored import (
     PRECISIONS,
     Precision,
@@ -17,6 +18,7 @@ from gnomon.analysis.stored import (
     exact,
     holds,
     reference,
+    rounded,
     unit,
     waved,
     without_waves,
@@ -30,8 +32,6 @@ from gnomon.section import Line, Lines, Section, Table, Value, does_not_apply
 
 TITLE = "Rounding"
 QUESTION = "How large is the error of the encoding and of a logit, at which position, in which precision?"
-POWERS = tuple(10**e for e in range(9))
-"""1, 10, ..., 10^8."""
 LAGS = (1, 16, 128)
 PRACTICES: tuple[tuple[Precision, Precision], ...] = (
     ("float64", "float64"), ("float64", "float32"), ("float64", "float16"), ("float64", "bfloat16"),
@@ -42,12 +42,10 @@ _SHORT = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf1
 _AROUND = 3
 _STRETCH = 16
 """Distances and positions in a row that stand for a power of ten, which itself may be a number of the precision."""
-_NEAR = 64
 _SOON = 2**13
 """Positions among which the first is looked for whose row is off."""
 _BLOCK = 1024
 _DRAWS = 64
-_PERCENT = 0.01
 
 
 @dataclass(frozen=True)
@@ -112,79 +110,6 @@ def errors(
 
 
 @checked
-def bias_errors(
-    encoding: Encoding, name: Precision, positions: Sequence[int] = POWERS, heads: int = 1
-) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
-    """Two errors of the bias in a precision, the worst over heads, in units of the logit, at each of whole `positions`.
-
-    far:  of a pair that is so far apart, when the distance and the bias are rounded.
-    late: of pairs 0 to 63 apart whose query is there, when their positions are rounded before they are subtracted.
-    None where the precision has no number so large. OptionError for an encoding that is not a bias, or no positions.
-    """
-    check_size(heads, "heads of the attention")
-    if not positions or not all(0 <= p < FURTHEST for p in positions):
-        raise OptionError("errors are measured at whole positions", given=list(positions), allowed="0 to 2^53 - 1")
-    held = [holds(name, p) for p in positions]
-    p = torch.tensor([place for place, fits in zip(positions, held) if fits], dtype=torch.float64)
-    return tuple(_spread(of(encoding, name, p, heads).tolist(), held) for of in (_far, _late))
-
-
-@checked
-def first_far(encoding: Encoding, name: Precision, limit: float = _PERCENT, heads: int = 1) -> int | None:
-    """The first distance, up to 10^8, at which the bias is off by more than `limit` (`far` of `bias_errors`).
-
-    Found by `first_place`: every distance below 2^17 is looked at. None where none is off, or has a number.
-    """
-    check_size(heads, "heads of the attention")
-    return first_place(lambda p: _far(encoding, name, p.to(torch.float64), heads) > limit, _last(name))
-
-
-@checked
-def first_late(encoding: Encoding, name: Precision, limit: float = _PERCENT, heads: int = 1) -> int | None:
-    """The first position, up to 10^8, from which near pairs are off by more than `limit` (`late` of `bias_errors`).
-
-    Up to 2 / eps positions are exact, and from 63 on all near distances occur: beyond 127 nothing changes up to there.
-    From there on it is found by `first_place`. None where none is off, or has a number.
-    """
-    check_size(heads, "heads of the attention")
-    late = lambda p: _late(encoding, name, p.to(torch.float64), heads) > limit  # noqa: E731
-    soon = first_place(late, 2 * _NEAR - 1)
-    exact_to = int(2 / torch.finfo(dtype(name)).eps)
-    return first_place(late, _last(name), 2 * _NEAR, exact_to) if soon is None else soon
-
-
-def _last(name: Precision) -> int:
-    return min(POWERS[-1], int(torch.finfo(dtype(name)).max))
-
-
-def _rounded(values: Tensor, name: Precision) -> Tensor:
-    return values.to(dtype(name)).to(torch.float64)
-
-
-def _far(encoding: Encoding, name: Precision, p: Tensor, heads: int) -> Tensor:
-    """Of pairs `p` `[n]` apart, the worst error over heads, `[n]`, where distance and bias are rounded."""
-    if not len(p):
-        return p
-    given = _rounded(biases(encoding, _rounded(p, name), heads), name)
-    return (given - biases(encoding, p, heads)).abs().amax(dim=0)
-
-
-def _late(encoding: Encoding, name: Precision, p: Tensor, heads: int) -> Tensor:
-    """Of near pairs whose query is at `p` `[n]`, the worst error over heads, `[n]`, where positions are rounded."""
-    if not len(p):
-        return p
-    # A position below 64 has no key 64 before it: there, the pairs are fewer.
-    key = (p[:, None] - torch.arange(_NEAR, dtype=torch.float64)).clamp(min=0)
-    apart = p[:, None] - key
-    # Of a causal pair the key is not later than the query, which rounding keeps so.
-    late = _rounded(p, name)[:, None] - _rounded(key, name)
-    # Of many pairs few distances are different.
-    lags, which = torch.stack([late, apart]).unique(return_inverse=True)
-    exactly = biases(encoding, lags, heads)
-    return (_rounded(exactly, name)[:, which[0]] - exactly[:, which[1]]).abs().amax(dim=(0, 2))
-
-
-@checked
 def section(encoding: Encoding, heads: int = 8) -> Section:
     """Errors at 1, 10, ..., 10^8, of an encoding made of waves or of a bias.
 
@@ -214,11 +139,6 @@ def _product(found: Waves, width: int, seed: int) -> Callable[[Tensor, Tensor], 
         return (turned * (k * torch.complex(other[:pairs], other[pairs:])).conj()).real.sum(dim=1)
 
     return logits
-
-
-def _spread(values: list[float], held: list[bool]) -> tuple[float | None, ...]:
-    left = iter(values)
-    return tuple(next(left) if fits else None for fits in held)
 
 
 # The section.
@@ -277,7 +197,7 @@ def _answer(found: Waves, all_of: dict[tuple[Precision, Precision], Errors]) -> 
     for way in ("float32", "float16", "bfloat16"):
         of = all_of[way, way]
         first = _first_off(found, way)
-        percent = next((p for p, off in zip(POWERS, of.logits) if off is not None and off > _PERCENT), None)
+        percent = next((p for p, off in zip(POWERS, of.logits) if off is not None and off > LIMIT), None)
         words.append(
             f"With angles in {way} too, "
             + (
@@ -303,7 +223,7 @@ def _first_off(found: Waves, name: Precision) -> int | None:
         parts = []
         for part in places.split(_BLOCK):
             right = reference(found, part)
-            wrong = (_rounded(waved(found, angles(found, part, name)), name) - right).abs() > unit(right, name)
+            wrong = (rounded(waved(found, angles(found, part, name)), name) - right).abs() > unit(right, name)
             parts.append(wrong.any(dim=1))
         return torch.cat(parts)
 
@@ -342,12 +262,12 @@ def _of_bias(encoding: Encoding, heads: int) -> Section:
     labels = _stretches(_STRETCH)
     rows = tuple((label, size[at], *(found[name][0][at] for name in names)) for at, label in enumerate(labels))
     late = tuple((label, *(found[name][1][at] for name in names)) for at, label in enumerate(labels))
-    firsts = [{name: of(encoding, name, _PERCENT, heads) for name in names} for of in (first_far, first_late)]
+    firsts = [{name: of(encoding, name, LIMIT, heads) for name in names} for of in (first_far, first_late)]
     lost = [name for name in names if None in found[name][0]]
     words = [
-        f"Where the distance and the bias are rounded, the bias is off by more than {_PERCENT} of a logit "
+        f"Where the distance and the bias are rounded, the bias is off by more than {LIMIT} of a logit "
         f"{_beginnings(firsts[0], 'distance')}.",
-        f"Where positions are rounded before they are subtracted, that of pairs {_NEAR - 1} apart or less is so "
+        f"Where positions are rounded before they are subtracted, that of pairs {NEAR - 1} apart or less is so "
         f"{_beginnings(firsts[1], 'position')}.",
         "Not every place after the first is off: those that the precision has a number for may not be.",
         *(f"{name} has no number past {torch.finfo(dtype(name)).max:,.0f}." for name in lost),
@@ -365,7 +285,7 @@ def _of_bias(encoding: Encoding, heads: int) -> Section:
                   "from one power of two to the next, and from those back to the first."),
             Table("Error of the bias of near pairs, positions rounded first",
                   ("positions", *(_SHORT[n] for n in names)), late,
-                  f"Of pairs 0 to {_NEAR - 1} apart. An encoding that takes distances in float64 has none of it."),
+                  f"Of pairs 0 to {NEAR - 1} apart. An encoding that takes distances in float64 has none of it."),
         ),
         figures=(
             _figure("Error of the bias at a distance", "units of the logit",
@@ -373,7 +293,7 @@ def _of_bias(encoding: Encoding, heads: int) -> Section:
                     f"over {_STRETCH} distances in a row."),
             _figure("Error of the bias of near pairs, positions rounded first", "units of the logit",
                     [(name, found[name][1]) for name in names],
-                    f"Pairs 0 to {_NEAR - 1} apart, at {_STRETCH} positions in a row."),
+                    f"Pairs 0 to {NEAR - 1} apart, at {_STRETCH} positions in a row."),
         ),
         numbers={
             "positions": list(POWERS),

@@ -158,3 +158,8 @@ def _two(ball: arb) -> tuple[float, float]:
     middle = ball.mid()
     high = float(middle)
     return high, 0.0 if math.isinf(high) else float(middle - arb(high))
+
+
+def rounded(values: Tensor, name: Precision) -> Tensor:
+    """As they are stored in a precision, in float64."""
+    return values.to(dtype(name)).to(torch.float64)

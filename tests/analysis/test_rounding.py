@@ -6,7 +6,8 @@ import torch
 
 from gnomon.analysis.first_place import first_place
 from gnomon.analysis.forms import waves
-from gnomon.analysis.rounding import POWERS, bias_errors, errors, first_far, first_late, section
+from gnomon.analysis.rounded_biases import POWERS, bias_errors, first_far, first_late
+from gnomon.analysis.rounding import errors, section
 from gnomon.analysis.uniqueness import section as uniqueness
 from gnomon.encodings.alibi import Alibi
 from gnomon.encodings.kerple import Kerple

@@ -1,6 +1,6 @@
 """A folder to be attacked: stores of three runs, exported results, texts, pairs, files of code, and odd things.
 
-home/up/work/   where commands run; `..` is still within the home
+home/up/work    where commands run; `..` is still within the home
 """
 
 import os
