@@ -223,5 +223,5 @@ def test_nothing_that_is_right_is_refused(name: str):
 
 def test_an_option_s_value_of_another_kind(tmp_path: Path):
     write(tmp_path, "def __init__(self, size: int = 1):\n    super().__init__()")
-    with pytest.raises(OptionError, match=r"Mine\.size"):
+    with pytest.raises(OptionError, match=r"size of Mine"):
         create(f"{tmp_path / 'mine.py'}:Mine", Shape(64, 4, 16), size="three")

@@ -293,6 +293,7 @@ UNCHECKED = {
     "gnomon.pairs.filled": "called for some queries at a time, with a function",
     "gnomon.pairs.made": "called for some queries at a time, with a function",
     "gnomon.pairs.of_heads": "called for some heads at a time, with a function",
+    "gnomon.pairs.cut": "called for each block",
     "gnomon.pairs.near": "called for each block, with a function",
     "gnomon.pairs.part": "called for some queries at a time, with a function",
     "gnomon.pairs.at_once": "called for each block",

@@ -51,8 +51,9 @@ def counted() -> Iterator[Callable[[], int]]:
 
 
 def of_tensors() -> int:
-    """The bytes of all tensors there are."""
-    tensors = [thing for thing in gc.get_objects() if issubclass(type(thing), torch.Tensor)]
+    """The bytes of all tensors there are, but those of a compiler, which have no memory."""
+    tensors = [thing for thing in gc.get_objects() if type(thing) in (torch.Tensor, torch.nn.Parameter)]
+    tensors = [tensor for tensor in tensors if tensor.device.type == "cpu"]
     storages = {one.untyped_storage().data_ptr(): one.untyped_storage().nbytes() for one in tensors}
     return sum(storages.values())
 

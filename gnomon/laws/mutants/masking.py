@@ -51,7 +51,7 @@ class _Ahead(_Drawn):
     """A token sees the one after it."""
 
     def pair(self, q_pos: Positions, k_pos: Positions) -> PairFunction | None:
-        ahead = replace(q_pos, index=q_pos.turns() + 1)
+        ahead = replace(q_pos, turn=0, index=q_pos.turns() + 1)
         return super().pair(ahead if self.causal else q_pos, k_pos)
 
 

@@ -17,7 +17,7 @@ def words(store, text) -> list[str]:
 def test_a_page_and_what_does_not_apply(words, tmp_path, capsys):
     assert main([*words, "--only", "attended", "needle", "--out", str(tmp_path / "page.html")]) == 0
     printed = capsys.readouterr()
-    assert "attended: Attended distance" in printed.out and "needle: The task hides nothing" in printed.out
+    assert "attended: distance" in printed.out and "needle: The task hides nothing" in printed.out
     page = (tmp_path / "page.html").read_text()
     assert "Attended distance in tokens" in page and "vega" in page
     assert "gnomon probe" in page and "--only attended needle" in page
