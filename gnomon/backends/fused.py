@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
+from gnomon.precision import autocasts
 from gnomon.traced import differs, traced
 
 Received = tuple[Tensor, Tensor]
@@ -42,8 +43,9 @@ def fused(
 def _few(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
     """Whether the weights, in float32 at least and without a gradient, take no more than filling up would."""
     filling = k.shape[1] * abs(k.shape[3] - v.shape[3])
-    few = q.shape[1] * q.shape[2] <= filling and k.shape[2] > 0 and q.dtype.itemsize > 2
-    return few and not differs(q, k, v) and (mask is None or not differs(mask))
+    few = q.shape[1] * q.shape[2] <= filling and k.shape[2] > 0
+    exact = q.dtype.itemsize > 2 and not autocasts(q.device)
+    return few and exact and not differs(q, k, v) and (mask is None or not differs(mask))
 
 
 def _by_weights(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None) -> Tensor:

@@ -141,7 +141,7 @@ def test_a_gradient_with_a_graph_is_the_same(variant, even, calls):
         torch.autograd.grad(loss, leaves, retain_graph=True, create_graph=graph, allow_unused=True)
         for graph in (False, True)
     )
-    assert any(len(call) for call in calls)
+    assert calls
     for one, other in zip(once, again, strict=True):
         assert (one is None) == (other is None) and (one is None or gap(one, other) < 1e-12)
 
@@ -177,19 +177,27 @@ def test_products_of_rows_with_themselves():
 @pytest.mark.parametrize("name", ["none", "rope", "alibi", "t5", "shaw", "deberta", "fire"])
 @pytest.mark.parametrize("large", [False, True])
 def test_dropout_under_a_reentrant_checkpoint(name, large, calls, monkeypatch):
-    """The pass is made first without a gradient, then with one: it has to drop the same. Of v the output is linear."""
+    """The pass is made first without a gradient, then with one: it has to drop the same.
+
+    Of v the output is linear but for what values of pairs add, which is what zeros receive.
+    """
     if not large:
         monkeypatch.setattr(sdpa, "TRAINED", 2**22)
     encoding = weigh(make(name).double())
     q, k, v = heads(N)
     v.requires_grad_()
     weight = normal(2, HEADS, N, 8, seed=5)
-    plain = attend(q, k, torch.zeros_like(v), encoding, mask=CAUSAL)
-    out = checkpoint(lambda v: attend(q, k, v, encoding, mask=CAUSAL, dropout=0.5), v, use_reentrant=True)
-    (out * weight).sum().backward()
-    if encoding.mix(positions.sequence(N), positions.sequence(N)) is None:
-        assert gap(plain, torch.zeros_like(plain)) == 0
-        assert gap((v.grad * v).sum(), (out * weight).sum()) < 1e-10
+
+    def out(v):
+        return attend(q, k, v, encoding, mask=CAUSAL, dropout=0.5)
+
+    torch.manual_seed(0)
+    with torch.no_grad():
+        of_zeros = out(torch.zeros_like(v))
+    torch.manual_seed(0)
+    received = checkpoint(out, v, use_reentrant=True)
+    (received * weight).sum().backward()
+    assert gap((v.grad * v).sum(), ((received - of_zeros) * weight).sum()) < 1e-10
 
 
 def test_dropout_drops_the_same_weights_forwards_and_backwards(calls):
