@@ -5,7 +5,6 @@ on one machine, started by an agent (`gnomon.lab.agent`), so it gives the same n
 """
 
 import os
-import queue
 import socket
 import threading
 import time
@@ -19,7 +18,7 @@ from gnomon.lab.files import writing
 from gnomon.lab.machine import MEMORY, most_threads
 from gnomon.lab.pool import ended, task
 from gnomon.lab.store import Store
-from gnomon.lab.workers import End, Message
+from gnomon.lab.workers import End, Mailbox, Message
 
 Node = Mapping[str, float]
 """What a node has of each of Ray's resources."""
@@ -46,7 +45,7 @@ class Cluster:
         self.running: dict[str, Any] = {}
         self._where: dict[str, str] = {}
         self._ends: dict[str, End] = {}
-        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._messages = Mailbox()
         self._joined = self._stopping = False
         self._count, self._looked = 1, 0.0
 
@@ -92,10 +91,7 @@ class Cluster:
         threading.Thread(target=self._listen, args=(hash, said), daemon=True).start()
 
     def next(self, timeout: float) -> Message | None:
-        try:
-            return self._messages.get(timeout=timeout)
-        except queue.Empty:
-            return None
+        return self._messages.next(timeout)
 
     def end(self, hash: str) -> End:
         import ray

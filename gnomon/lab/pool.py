@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from typing import Any
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.files import writing
 from gnomon.lab.store import Store
-from gnomon.lab.workers import End, Message
+from gnomon.lab.workers import End, Mailbox, Message
 
 WORKER = "import sys; sys.path[:] = {path!r}; from gnomon.lab.worker import main; sys.exit(main())"
 """A worker finds its modules where this process found them, wherever that is."""
@@ -98,7 +97,7 @@ class Pool:
         self.count, self.gpus = count, bool(devices)
         self.running: dict[str, subprocess.Popen] = {}
         self._free, self._on = list(devices), {}
-        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._messages = Mailbox()
 
     def start(self, experiment: Experiment) -> None:
         self.store.make()  # a worker opens it
@@ -109,10 +108,7 @@ class Pool:
         threading.Thread(target=self._listen, args=(hash, worker), daemon=True).start()
 
     def next(self, timeout: float) -> Message | None:
-        try:
-            return self._messages.get(timeout=timeout)
-        except queue.Empty:
-            return None
+        return self._messages.next(timeout)
 
     def end(self, hash: str) -> End:
         code = self.running.pop(hash).wait()

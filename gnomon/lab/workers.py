@@ -1,5 +1,6 @@
 """What a sweep asks of those who make its runs, on this machine or on many. No torch here."""
 
+import queue
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
@@ -16,6 +17,17 @@ class Message(NamedTuple):
 
     hash: str
     content: dict[str, Any] | None
+
+
+class Mailbox(queue.SimpleQueue):
+    """What threads that listen to workers have heard."""
+
+    def next(self, timeout: float) -> Message | None:
+        """The next message, or None after `timeout` seconds without one."""
+        try:
+            return self.get(timeout=timeout)
+        except queue.Empty:
+            return None
 
 
 @dataclass(frozen=True)
