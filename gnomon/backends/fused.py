@@ -51,7 +51,8 @@ def _few(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
 def _by_weights(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None) -> Tensor:
     """The same by a matrix of weights: what sees no key receives zeros."""
     # Heads that share a head of keys one below the other.
-    grouped = (scale * q).reshape(q.shape[0], k.shape[1], -1, q.shape[3])
+    below = q.shape[1] // k.shape[1] * q.shape[2]
+    grouped = (scale * q).reshape(q.shape[0], k.shape[1], below, q.shape[3])
     scores = (grouped @ k.mT).view(*q.shape[:3], k.shape[2])
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask

@@ -4,6 +4,10 @@ Lengths 0 to 5, queries other than keys, heads and widths in odd combinations, r
 without a place, windows; positions that are negative, fractional, beyond float32 or beyond float64's whole numbers.
 """
 
+import contextlib
+from itertools import product
+
+import pytest
 import torch
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -158,3 +162,17 @@ def test_models(variant, shape, n: int, rows: int, causal: bool, window: int | N
     except UserError:
         return
     assert not parts or gap(torch.cat(parts, dim=1), right) < 1e-9
+
+
+@pytest.mark.parametrize("variant", every_variant(), ids=label)
+@pytest.mark.parametrize("shape", [(1, 1, 8), (6, 2, 8)])
+def test_models_of_nothing(variant, shape):
+    """No rows, no tokens or neither: as many logits, also with a cache."""
+    (name, options), (h, g, d) = variant, shape
+    for causal, rows_and_n in product((True, False), [(0, 1), (0, 3), (1, 0), (0, 0)]):
+        with torch.no_grad(), contextlib.suppress(UserError):
+            encoding = create(name, Shape(h * d, h, d, 2, causal), **options)
+            net = weigh(Transformer(29, h * d, 2, h, encoding, kv_heads=g, mask=Mask(causal=causal))).eval()
+            assert net(tokens(*rows_and_n)).shape == (*rows_and_n, 29)
+            if causal:
+                assert net(tokens(*rows_and_n), cache=Cache(3)).shape == (*rows_and_n, 29)

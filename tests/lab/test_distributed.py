@@ -14,12 +14,12 @@ from gnomon.lab.store import Store
 from tests.lab.toys import make, toy
 
 ROOT = Path(__file__).resolve().parents[2]
-RANK = """
+RANK = r"""
 import json, sys
 from gnomon.lab import engine
 from gnomon.lab.experiment import Experiment
 records = engine.run([Experiment.from_json(e) for e in json.loads(sys.argv[2])], sys.argv[1], cpu=True)
-print(*[record["status"] for record in records], flush=True)
+sys.stdout.write(" ".join(record["status"] for record in records) + "\n")  # whole: two processes share the pipe
 """
 
 
