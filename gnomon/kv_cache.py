@@ -8,6 +8,7 @@ from torch import Tensor
 
 from gnomon.checked import checked
 from gnomon.errors import OptionError, PositionError
+from gnomon.lasting import Place
 from gnomon.past import Extent, Past, check_goes_on
 from gnomon.positions import Positions, sequence
 from gnomon.ring import Held, joined, joined_and_kept, sample_of
@@ -21,12 +22,28 @@ FIELDS: dict[str, Callable[[Positions], Tensor]] = {
 """What positions say of each token, said also where the field is absent."""
 
 
+class _Keys(Past):
+    """Keys by weights that stay as they are, and so does what those alone decide."""
+
+    _lasting: dict[int, Place] | None = None
+
+    def lasting(self, layer: int) -> Place:
+        if self._lasting is None:
+            self._lasting = {}
+        return self._lasting.setdefault(layer, {})
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what lasts: it is made again of the weights."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_lasting"}
+
+
 @checked
-class Cache(Past):
+class Cache(_Keys):
     """Room for `capacity` tokens in each layer, taken at the first call and written in place.
 
-    Keys are kept as the encoding lowered them where it is CACHEABLE, as projected otherwise. For inference: no gradient
-    flows through what is stored. What was begun under torch.inference_mode goes on outside of it.
+    Keys are kept as the encoding lowered them where it is CACHEABLE, as projected otherwise. Some encodings keep
+    more: see `lasting`. For inference: no gradient flows through what is stored, and weights are to stay as they are.
+    What was begun under torch.inference_mode goes on outside of it.
     """
 
     def __init__(self, capacity: int):
@@ -107,7 +124,7 @@ def _writable(room: Tensor) -> Tensor:
         return room.clone()
 
 
-class _Some(Past):
+class _Some(_Keys):
     """Keys and values of some of the tokens that came before: the first and the last, or those of `_order`."""
 
     def __init__(self, first: int, last: int):

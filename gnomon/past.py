@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gnomon.errors import OptionError, PositionError
+from gnomon.lasting import Place
 from gnomon.positions import Positions, sequence
 
 
@@ -52,6 +53,10 @@ class Past(ABC):
     def store(self, layer: int, k: Float[Tensor, "b g_k n d"], v: Float[Tensor, "b g n d_v"]) -> tuple[Tensor, Tensor]:
         """All keys and values of the layer, given those that were computed now."""
         return k, v
+
+    def lasting(self, layer: int) -> Place | None:
+        """Where what the weights of a layer alone decide may last from call to call; None: nowhere."""
+        return None
 
     def next(self, n: int, device: torch.device) -> Positions:
         """The positions of the next `n` tokens. PositionError where they do not follow from how many came."""

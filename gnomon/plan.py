@@ -9,9 +9,11 @@ from torch import Tensor
 from gnomon.backends import Backend, choose
 from gnomon.encoding import Encoding, Property, Site
 from gnomon.errors import BackendError, OptionError, PositionError
+from gnomon.lasting import lasting
 from gnomon.masks import CAUSAL, Mask
 from gnomon.past import NoCache, Past
 from gnomon.positions import Positions
+from gnomon.traced import traced
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ def attend_by(
         q = encoding.query(q, plan.query)
         if not plan.on_read:
             k = encoding.key(k, plan.key)
-    k, v = (NoCache() if cache is None else cache).store(layer, k, v)
+    cache = NoCache() if cache is None else cache
+    k, v = cache.store(layer, k, v)
     _check(plan.k_pos, k, "keys")
     raw = None if Property.CONTENT_FREE in encoding.properties else (projected, k)
     if backend.lowers and plan.on_read:
@@ -125,4 +128,8 @@ def attend_by(
     if k.shape[1] != v.shape[1]:
         # Keys that each query head turns in its own way are as many as the queries.
         v = v.repeat_interleave(k.shape[1] // v.shape[1], dim=1)
-    return backend.attend(plan.backend_plan, q, k, v, raw, scale, dropout)
+    place = None if raw is None or traced() else cache.lasting(layer)
+    if place is None:
+        return backend.attend(plan.backend_plan, q, k, v, raw, scale, dropout)
+    with lasting(place):
+        return backend.attend(plan.backend_plan, q, k, v, raw, scale, dropout)

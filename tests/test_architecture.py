@@ -21,7 +21,7 @@ LAYERS = (
     {"ring", "skew"},
     {"products"},
     {"positions"},
-    {"pairs", "once"},
+    {"pairs", "once", "lasting"},
     {"rows"},
     {"masks", "content", "per_head"},
     {"encoding"},

@@ -8,12 +8,13 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from gnomon.checked import checked
-from gnomon.content import Lookup, few, query_lookup
+from gnomon.content import FEW, Lookup, few, query_lookup
 from gnomon.encoding import Domain, Encoding, Property, both_placed, difference, dot
 from gnomon.encodings.buckets import EDGE, deberta_bucket
 from gnomon.encodings.diagonals import differences, rows_by_distance
 from gnomon.encodings.key_rows import lookups
 from gnomon.errors import OptionError
+from gnomon.lasting import of_weights
 from gnomon.once import once
 from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
@@ -64,7 +65,8 @@ class Deberta(Encoding):
     projections are: N(0, 1 / w); Q has a bias, initially 0 (K's would add the same to all logits of a query).
     Positions: real numbers on one axis; between whole distances nothing changes. Cost: 2 s w parameters, and w (2 d h)
     a layer unless `shared`. In each layer the rows of P that some pair has are projected, twice w d h operations a row,
-    and each query and each key is multiplied with rows of its distances, of which each pair reads one.
+    and each query and each key is multiplied with rows of its distances, of which each pair reads one. A Cache keeps
+    all projected rows for the tokens to come.
     Errors: OptionError for a span or buckets that hold no distance; under `shared`, for a layer of grouped keys, and
     for a second layer.
     Use: in encoders, where what a token means and where it stands should act apart: masked language models,
@@ -199,18 +201,38 @@ class Deberta(Encoding):
         return self.scale(q.shape[-1]) * (dot(q, k) + torch.where(both_placed(q_pos, k_pos), position, 0.0))
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        met, row = once(q_pos, k_pos, (Deberta, self.span, self.buckets), lambda: self._row(q_pos, k_pos))
-        table = self.table(met)
+        kept = self._kept() if q_pos.length <= FEW else None
+        which = Deberta, self.span, self.buckets, kept is None
+        met, row = once(q_pos, k_pos, which, lambda: self._row(q_pos, k_pos, whole=kept is not None))
         to_position, to_content = self._projections()
+        if kept is not None:
+            of_query = None if to_position is None else query_lookup(q, kept[0], row)
+            return of_query if to_content is None else lookups(of_query, k, kept[1], row, q_pos, k_pos)
+        table = self.table(met)
         of_query = None if to_position is None else self._to_position(to_position, q, table, row)
         if to_content is None:
             return of_query
         return lookups(of_query, k, self._projected(to_content, table), row, q_pos, k_pos)
 
-    def _row(self, q_pos: Positions, k_pos: Positions) -> tuple[slice, Rows]:
-        """Rows of the table among which are those of all pairs, and which of these each pair has."""
+    def _kept(self) -> list[Tensor | None] | None:
+        """The whole table, projected for queries and for keys, where it lasts."""
+        linears = self._projections()
+        read = [self.table, *(linear for linear in linears if linear is not None)]
+        if not all(_plain(linear) for linear in read[1:]):
+            return None
+        weights = [weight for module in read for weight in module.parameters()]
+
+        def make() -> list[Tensor | None]:
+            return [
+                None if linear is None else self._projected(linear, self.table()).contiguous() for linear in linears
+            ]
+
+        return of_weights(Deberta, weights, make)
+
+    def _row(self, q_pos: Positions, k_pos: Positions, whole: bool = False) -> tuple[slice, Rows]:
+        """Rows of the table among which are those of all pairs, or the whole, and which of these each pair has."""
         rows, span = self._rows(q_pos.coords.device), self.span
-        met = self._met(q_pos, k_pos, rows)
+        met = slice(0, 2 * self.size) if whole else self._met(q_pos, k_pos, rows)
         rows = rows - met.start
         return met, rows_by_distance(q_pos, k_pos, lambda apart: rows[_steps(apart, span) + span], (-span, span))
 
@@ -248,6 +270,11 @@ class Deberta(Encoding):
         if self.buckets is not None:
             each = deberta_bucket(each, buckets=self.buckets, max_distance=self.span)
         return (each + self.size).clamp(0, 2 * self.size - 1)
+
+
+def _plain(linear: nn.Module) -> bool:
+    """Whether it reads nothing but its parameters: nothing has taken its place, or was hung on it."""
+    return type(linear) is nn.Linear and not linear._forward_hooks and not linear._forward_pre_hooks
 
 
 def _same(some: tuple[nn.Linear, ...], others: tuple[nn.Linear, ...]) -> bool:

@@ -5,11 +5,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from gnomon.checked import checked
-from gnomon.content import Chosen, Product, few, query_lookup
+from gnomon.content import FEW, Chosen, Product, few, query_lookup
 from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.diagonals import diagonals
 from gnomon.encodings.frequencies import among, angles, geometric
 from gnomon.errors import OptionError
+from gnomon.lasting import of_weights
 from gnomon.once import once
 from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
@@ -46,7 +47,8 @@ class TransformerXL(Encoding):
     Shapes: u, v `[h, d]`, N(0, 0.02), one pair for all layers or one for each (`untied`, XLNet); W `[h d, w]` in each
     layer, without bias, drawn as the model's other projections are: N(0, 1 / w). Positions: any real numbers, one axis.
     Cost: w h d parameters a layer. Over evenly spaced positions W r is a table of the i + j - 1 distances, which each
-    query reads; elsewhere <a, r(x - y)> is a product of width w by the addition theorem, x and y counted from a token.
+    query reads, and which a Cache keeps for the tokens to come; elsewhere <a, r(x - y)> is a product of width w by the
+    addition theorem, x and y counted from a token.
     Differs: r is not dropped out in training, which would draw other positions at each step.
     Errors: OptionError for an odd width, a negative mem_len, or a clamp_len that is not positive.
     Use: for text that is longer than a segment: with `mem_len` each segment reads the one before, at distances that
@@ -133,6 +135,10 @@ class TransformerXL(Encoding):
         q = self.scale(q.shape[-1]) * (q.to(wide) + self.biases.v.to(wide)[:, None])
         apart = diagonals(q_pos, k_pos)
         if apart is not None:
+            kept = self._kept(q_pos, k_pos)
+            if kept is not None:
+                table, first = kept
+                return query_lookup(q.to(narrow), table, Diagonal(q_pos.length, k_pos.length, first=first))
             row = Diagonal(q_pos.length, k_pos.length)
             if few(q.shape[0] * q_pos.length, self.heads, self.width):
                 which = TransformerXL, self.width, self.clamp_len, self.weight.dtype
@@ -157,6 +163,26 @@ class TransformerXL(Encoding):
 
         far = query_lookup(q.to(narrow), self._table(ends), lambda *pair: (apart(*pair) > 0).to(torch.int64))
         return Chosen(lambda *pair: apart(*pair).abs() < end, near, far, q.device)
+
+    def _kept(self, q_pos: Positions, k_pos: Positions) -> tuple[Tensor, int] | None:
+        """W r of falling distances, `[h, rows, d]`, and the row of the first pair's diagonal, for a few new tokens.
+
+        None where nothing lasts, or where queries do not follow the keys so that the same distances come again.
+        """
+        ahead, step, queries, keys = q_pos.ahead_of(k_pos), q_pos.step, q_pos.length, k_pos.length
+        if queries > FEW or ahead is None or not step or not (ahead / step).is_integer():
+            return None
+        largest = int(ahead / step) + queries - 1
+        if largest >= 2 * keys + FEW or largest - (queries + keys - 2) < -FEW:
+            return None
+        most = 1 << max(largest, 1).bit_length()
+
+        def make() -> Tensor:
+            steps = torch.arange(most, -FEW - 1, -1, dtype=torch.float64, device=self.weight.device)
+            return self._table(step * steps).contiguous()
+
+        table = of_weights(TransformerXL, (self.weight,), make, besides=(step, most, self.clamp_len))
+        return None if table is None else (table, most - largest)
 
     def _projections(self) -> Tensor:
         """W of each head, `[h, d, w]`."""
