@@ -41,6 +41,13 @@ class Screen(Console):
         super().__init__(file=stdout(), highlight=False, markup=False, emoji=False)
         self.width = self.width or 80  # COLUMNS=0 is what a terminal says that does not know
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As rich does, but no line ends in spaces, which an editor or a diff would show."""
+        with self.capture() as captured:
+            super().print(*objects, **options)
+        self.file.write("\n".join(line.rstrip(" ") for line in captured.get().split("\n")))
+        self.file.flush()
+
     def on_broken_pipe(self) -> None:
         # Rich would end the program here; how it ends is for the command line to say.
         raise BrokenPipeError

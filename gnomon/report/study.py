@@ -54,7 +54,7 @@ def write(
         cell=cell,
         errors_told=errors_told,
         short=[section for section in sections if section.applies] if short else [],
-        made=f"Made by gnomon {__version__} on {date.today().isoformat()}." if short else "",
+        made=f"Made by gnomon {__version__}{_of_commit()} on {date.today().isoformat()}." if short else "",
     )
     try:
         put(out, page)
@@ -65,12 +65,22 @@ def write(
     return out
 
 
+def _of_commit() -> str:
+    from gnomon.lab.environment import commit
+
+    found = commit()
+    return "" if found is None else f" (commit {found})"
+
+
 def cell(value: Value) -> str:
-    """A value as a table shows it: whole numbers whole, in groups of three digits; others by four digits."""
+    """A value as a table shows it: whole numbers, and what has five digits before its point, in groups of three digits;
+
+    others by four digits.
+    """
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int) or (isinstance(value, float) and 1e4 <= abs(value) < 1e15 and value == int(value)):
-        return f"{int(value):,}"
+    if isinstance(value, int) or (isinstance(value, float) and 1e4 <= abs(value) < 1e15):
+        return f"{value:,.0f}"
     return f"{value:.4g}" if isinstance(value, float) else value

@@ -35,8 +35,8 @@ def store(records, tmp_path_factory):
 
 
 def lines(text: str) -> list[str]:
-    found = [line.rstrip() for line in text.splitlines()]
-    assert max(map(len, found)) <= 80
+    found = text.splitlines()
+    assert max(map(len, found)) <= 80 and not any(line.endswith(" ") for line in found)
     return found
 
 

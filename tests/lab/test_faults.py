@@ -70,7 +70,7 @@ def wrong(path: Path) -> list[str]:
 def test_a_disk_that_is_full_at_any_write(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Whichever write it is that fails, it is told, nothing half-written is there, and the same command goes on."""
     experiment, fsync, made = toy(text, steps=1, lengths=(16,)), os.fsync, tmp_path / "made"
-    monkeypatch.setattr("gnomon.lab.environment._commit", lambda: None)  # asks git, each time
+    monkeypatch.setattr("gnomon.lab.environment.commit", lambda: None)  # asks git, each time
     make(experiment, made, Settings(checkpoint_seconds=0.0))
     expected = results(Store(made), experiment.hash)
     for last in count():

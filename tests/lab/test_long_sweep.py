@@ -120,7 +120,7 @@ def test_a_sweep(leak: int, text: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(engine, "_check", lambda *given: None)
     monkeypatch.setattr(engine, "_workers", lambda engine, store, settings, *given: Fast(store, settings, seen))
-    monkeypatch.setattr("gnomon.lab.environment._commit", lambda: None)
+    monkeypatch.setattr("gnomon.lab.environment.commit", lambda: None)
     experiments = [replace(first, seed=seed) for seed in range(RUNS)]
     with counted() as in_use, open(os.devnull, "w") as stream:
         listener = LISTENERS["a log"](stream)

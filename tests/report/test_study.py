@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import gnomon
 from gnomon.errors import OptionError
 from gnomon.report import study
 from gnomon.section import Line, Lines, Section, Table, does_not_apply
@@ -53,7 +54,14 @@ def test_a_folder_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "value, shown",
-    [(None, "-"), (True, "yes"), (3, "3"), (1234567, "1,234,567"), (0.000123456, "0.0001235"), ("word", "word")],
+    [(None, "-"), (True, "yes"), (3, "3"), (1234567, "1,234,567"), (0.000123456, "0.0001235"), ("word", "word"), (60612.3, "60,612"), (-3e4, "-30,000"), (9876.54, "9877"), (1e15, "1e+15")],
 )
 def test_cells(value, shown: str):
     assert study.cell(value) == shown
+
+
+def test_the_foot_says_what_made_the_page(tmp_path: Path, monkeypatch):
+    for commit, said in (("0123abc+changes", " (commit 0123abc+changes) on "), (None, " on ")):
+        monkeypatch.setattr("gnomon.lab.environment.commit", lambda commit=commit: commit)
+        study.write(found(), tmp_path / "page.html", title="x", settings={}, command="gnomon", short=True)
+        assert f"Made by gnomon {gnomon.__version__}{said}" in (tmp_path / "page.html").read_text()
