@@ -54,7 +54,18 @@ def test_a_folder_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "value, shown",
-    [(None, "-"), (True, "yes"), (3, "3"), (1234567, "1,234,567"), (0.000123456, "0.0001235"), ("word", "word"), (60612.3, "60,612"), (-3e4, "-30,000"), (9876.54, "9877"), (1e15, "1e+15")],
+    [
+        (None, "-"),
+        (True, "yes"),
+        (3, "3"),
+        (1234567, "1,234,567"),
+        (0.000123456, "0.0001235"),
+        ("word", "word"),
+        (60612.3, "60,612"),
+        (-3e4, "-30,000"),
+        (9876.54, "9877"),
+        (1e15, "1e+15"),
+    ],
 )
 def test_cells(value, shown: str):
     assert study.cell(value) == shown
