@@ -107,8 +107,8 @@ def _named(encoding: str, positions: str) -> str:
 def _layers(label: str) -> Told:
     def told(facts: Facts) -> str:
         last = int(facts.most("C23", "layers", "layers passed"))
-        found = [facts.mean("C23", "layers", "R^2 of a guess", encoding=label, layers_passed=at) for at in (1, last)]
-        return f"{label}: a position is guessed with R² {found[0]:.2f} after one layer, {found[1]:.2f} after {last}"
+        found = [facts.mean("C23", "layers", "R^2 of a guess", encoding=label, layers_passed=at) for at in (0, last)]
+        return f"{label}: a position is guessed with R² {found[0]:.2f} at the input, {found[1]:.2f} after {last} layers"
 
     return told
 

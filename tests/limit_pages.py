@@ -27,8 +27,9 @@ HEAD = """# The four limits, as the document draws them and as they were measure
 
 The second document has a diagram for each of its arguments. They are drawn here with what was measured: a box that
 asserts something has the claims of the ledger that it stands for, their verdicts, and a number out of their evidence.
-Numbers of trained models are means over the seeds of the quick forms of `experiments/`, small models all of them;
-nats are of one byte of text. `gnomon claims ID -v` has each seed, the rule of the verdict and the commits.
+Numbers of trained models are means over the seeds of the quick forms of `experiments/`, five seeds of text and three
+of all else, small models all of them; nats are of one byte of text. How far the seeds lie apart, each of them, the rule
+of the verdict and the commits are in `gnomon claims ID -v`.
 
 Green holds, yellow holds under a condition, red does not hold, grey was not settled, a broken line was not measured;
 orange: the claims of a box differ.

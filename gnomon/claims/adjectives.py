@@ -32,12 +32,15 @@ class Within:
     low: float = -inf
     high: float = inf
     over: tuple[str, ...] = ()
+    enough: bool = True
+    """False: the word may be wrong all the same, so that a number in the range decides nothing."""
 
     @property
     def told(self) -> str:
         """What is asked, in words."""
         ends = [f"at least {self.low:g}"] * (self.low > -inf) + [f"at most {self.high:g}"] * (self.high < inf)
-        return f"{' and '.join(ends)}{f' times that of each of {_listed(self.over)}' if self.over else ''}"
+        of = f" times that of each of {_listed(self.over)}" if self.over else ""
+        return f"{' and '.join(ends)}{of}{'' if self.enough else ', which is needed and not enough'}"
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,8 @@ EXPRESSION = Column(
     "Kernels of distance that the encoding alone misses, of those of C34.",
 )  # fmt: skip
 NAMED = Column(
-    "models", "models", "cost", Published("D1"), "share confirmed", "higher",
-    "Models of which the first document says so whose makers confirm it (C10).",
+    "models", "models named", "cost", Published("D1"), "share confirmed", "higher",
+    "Of the models that the first document names for an encoding, those whose makers confirm it (C10): no census.",
 )  # fmt: skip
 
 JUDGED: tuple[Column, ...] = (*COLUMNS, EXPRESSION, NAMED)
@@ -125,7 +128,7 @@ ADJECTIVES = (
     Adjective("RoPE", ("rope",), D1_3, "strong on long contexts", "긴 문맥에 강하다", COPES),
     Adjective(
         "RoPE", ("rope",), D1_3, "the standard of large language models", "대형 언어 모델의 표준이다",
-        (Within("models", low=ALL),),
+        (Within("models", low=ALL, enough=False),),
     ),
     Adjective(
         "RoPE", ("rope",), D1_3, "computes slightly more", "계산이 조금 더 든다",

@@ -1,8 +1,9 @@
 """Advice for each kind of data, in sentences made of the numbers that are here.
 
-For each question that was asked of a kind of data: who learned the task in range with every seed, who holds past
-training or under a shift, who is best, and who is not worse than the best beyond the interval over seeds. Of those that
-are so in most questions, the cheapest. Then the limits of what was measured, as the records have them.
+For each question that was asked of a kind of data, what is learned in range and what is left past training or under a
+shift: who learned the task with every seed, who holds, who is best, who is as good, and who is not told apart from it.
+Of those that are best or as good in most questions, where they are worse, and what a training step takes. Then the
+limits of what was measured, as the records have them.
 """
 
 from collections import Counter
@@ -14,6 +15,7 @@ from typing import Any
 from gnomon.claims import experiments
 from gnomon.claims.cells import UNLEARNED, Cell, Read
 from gnomon.claims.columns import COLUMNS, Column
+from gnomon.claims.intervals import Interval
 from gnomon.claims.scorecard import REFERENCE, Scorecard, scorecard, short
 from gnomon.claims.sources import Runs, to_run
 
@@ -31,13 +33,19 @@ class Kind:
 
 
 KINDS = (
-    Kind("text", "Text, read from left to right", ("text_2x", "text_8x")),
+    Kind("text", "Text, read from left to right", ("text_in", "text_2x", "text_8x")),
     Kind(
         "answers", "Answers that are right or wrong: copying, sorting, finding, adding",
         ("copy_2x", "reverse_2x", "sort_2x", "count_2x", "recall_2x", "repeated_2x", "addition", "sum_shift"),
     ),
-    Kind("images", "Images", ("image_line", "image_grid", "image_wider")),
-    Kind("series", "Time series", ("ecg_shift", "series_shift")),
+    Kind(
+        "images", "Images",
+        (
+            *("image_line_in", "image_line", "image_line_down", "image_wider"),
+            *("image_grid_in", "image_grid", "image_grid_down"),
+        ),
+    ),
+    Kind("series", "Time series", ("ecg_in", "ecg_shift", "series_in", "series_shift")),
     Kind("masked", "Masked text, read from both sides", ("masked_loss", "masked_2x")),
 )  # fmt: skip
 
@@ -73,12 +81,15 @@ def _of(kind: Kind, read: Read) -> Advice:
         do = to_run(asked[0].source.experiments[0])
         return Advice(kind, f"Nothing was measured here; {do}.", (), {"answers": {}, "choice": None})
     told = {column.key: _question(card, column) for column in measured}
-    among, most, cost = _choice(card, measured, steps)
+    told_apart = [column for column in measured if card.best(column.key)]
+    among, most = _choice(card, told_apart)
+    cost = _cost(card, steps, among)
     missing = [column.title for column in asked if column not in measured]
-    text = [*_chosen(among, cost, most, len(measured)), _limits(measured, read)]
+    text = [*_chosen(among, most, len(told_apart)), *_worse(card, told_apart, among), *_taking(among, cost)]
+    text += [*_silent(card, measured), _limits(measured, read)]
     text += [f"Not measured here: {', '.join(missing)}."] * bool(missing)
     answers = {key: answer for key, (answer, _) in told.items()}
-    choice = {"among": among, "in": most, "of": len(measured), "times_none": cost}
+    choice = {"among": among, "in": most, "of": len(told_apart), "times_none": {k: [*v[:3]] for k, v in cost.items()}}
     questions = tuple(sentences for _, sentences in told.values())
     return Advice(kind, " ".join(text), questions, {"answers": answers, "choice": choice})
 
@@ -95,7 +106,7 @@ def _question(card: Scorecard, column: Column) -> tuple[dict[str, Any], str]:
     gone = [label for label, cell in cells.items() if not cell.ranked and label not in lost]
     order = card.ranked(column.key)
     held = [label for label in order if _holds(column, cells[label])]
-    level = card.best(column.key) or tuple(order)
+    best = card.best(column.key)
     said = [f"{column.title} ({column.unit}, {column.better} is better): {column.measured}"]
     if column.source.learned:
         said.append(f"Learned in range with every seed: {_listed(order) or 'none'}.")
@@ -106,16 +117,33 @@ def _question(card: Scorecard, column: Column) -> tuple[dict[str, Any], str]:
         said.append(f"Without a number for every seed: {_listed(gone)}.")
     if order and column.holds is not None:
         limit = f"{'at most' if column.better == 'lower' else 'at least'} {column.holds:g}"
-        said.append(f"Held ({limit}, in the whole interval over seeds): {_listed(_numbers(cells, held)) or 'none'}.")
-    if len(order) > 1:
-        said.append(f"Best: {_numbers(cells, order[:1])[0]}; {_level(cells, level[1:])}.")
-    return {"learned": order, "not_learned": [*lost], "held": held, "best": list(level)}, " ".join(said)
+        said.append(
+            f"Held ({limit}, in the whole interval over seeds): {_listed(_numbers(cells, held)) or 'no encoding'}."
+        )
+    said.append(_ranks(card, column, order, best))
+    open_ = [*card.undecided(column.key)]
+    return {"learned": order, "not_learned": [*lost], "held": held, "best": [*best], "undecided": open_}, " ".join(said)
 
 
-def _level(cells: Mapping[str, Cell], labels: Sequence[str]) -> str:
-    if not labels:
-        return "all others are worse beyond the interval over seeds"
-    return f"not worse beyond the interval over seeds: {_listed(_numbers(cells, labels))}"
+def _ranks(card: Scorecard, column: Column, order: Sequence[str], best: Sequence[str]) -> str:
+    """Who is best, as good, not told apart from it, and worse; or why nobody is best."""
+    cells = card.found[column.key].cells
+    if not order:
+        return "So nobody is best."
+    first = _numbers(cells, order[:1])[0]
+    if not best:
+        if column.holds is not None and not column.is_held(cells[order[0]].mean):
+            return f"Nobody is best where nobody holds: {first} comes nearest."
+        alone = f"Only {first} is ranked."
+        return f"Nobody is best: these seeds tell none from {first} by more than counts." if order[1:] else alone
+    said = [f"Best: {first}"]
+    if best[1:]:
+        said.append(f"as good, to {column.counts:g}: {_listed(_numbers(cells, best[1:]))}")
+    if undecided := card.undecided(column.key):
+        said.append(f"not told apart from it by these seeds: {_listed(_numbers(cells, undecided))}")
+    if worse := [label for label in order if label not in (*best, *undecided)]:
+        said.append(f"worse: {_listed(_numbers(cells, worse))}")
+    return "; ".join(said) + "."
 
 
 def _holds(column: Column, cell: Cell) -> bool:
@@ -123,30 +151,55 @@ def _holds(column: Column, cell: Cell) -> bool:
     return column.holds is not None and column.is_held(ends.high if column.better == "lower" else ends.low)
 
 
-def _choice(
-    card: Scorecard, asked: Sequence[Column], steps: Sequence[Column]
-) -> tuple[list[str], int, dict[str, float]]:
-    """Those that are best, or not worse, in most questions, the cheapest first; in how many; what a step of theirs
-    takes."""
-    counted = Counter(label for column in asked for label in card.best(column.key) or card.ranked(column.key))
-    cost: dict[str, float] = {}
+def _choice(card: Scorecard, told_apart: Sequence[Column]) -> tuple[list[str], int]:
+    """Those that are best, or as good, in most questions; in how many."""
+    counted = Counter(label for column in told_apart for label in card.best(column.key))
+    most = max(counted.values(), default=0)
+    return [label for label, count in counted.items() if count == most], most
+
+
+def _cost(card: Scorecard, steps: Sequence[Column], among: Sequence[str]) -> dict[str, Interval]:
+    """What a training step takes over one without positions, the least first."""
+    cost: dict[str, Interval] = {}
     for column in steps:
         for label, cell in card.found[column.key].cells.items():
-            if cell.median is not None:
-                cost.setdefault(label, cell.median)
-    most = max(counted.values(), default=0)
-    among = [label for label, count in counted.items() if count == most]
-    among.sort(key=lambda label: (cost.get(label, float("inf")), label))
-    return among, most, {label: cost[label] for label in among if label in cost}
+            if label in among and cell.interval is not None:
+                cost.setdefault(label, cell.interval)
+    return dict(sorted(cost.items(), key=lambda item: (item[1].mean, item[0])))
 
 
-def _chosen(among: Sequence[str], cost: Mapping[str, float], most: int, asked: int) -> Iterator[str]:
+def _chosen(among: Sequence[str], most: int, of: int) -> Iterator[str]:
     if not among:
-        yield "So nothing is advised: no encoding learned its task with every seed."
+        yield "So nothing is advised: in no question is an encoding better than another and holds."
         return
-    told = [f"{label} ({short(cost[label])} times the training step without positions)" for label in cost]
-    yield f"Among the best in {most} of {asked} question{'s' * (asked != 1)}: {_listed(among)}."
-    yield f"The cheapest of them: {told[0]}." if told else "What they cost was not measured here."
+    yield f"Among the best in {most} of {of} question{'s' * (of != 1)}: {_listed(among)}."
+
+
+def _worse(card: Scorecard, told_apart: Sequence[Column], among: Sequence[str]) -> Iterator[str]:
+    """Where those that are chosen are worse than the best, or may be."""
+    told = []
+    for column in told_apart:
+        best, cells = card.best(column.key), card.found[column.key].cells
+        if behind := [label for label in among if label in card.ranked(column.key) and label not in best]:
+            first = _numbers(cells, best[:1])[0]
+            told.append(f"{column.title} ({_listed(_numbers(cells, behind))}; best is {first})")
+    if told:
+        yield f"Not among the best: in {_listed(told)}."
+
+
+def _taking(among: Sequence[str], cost: Mapping[str, Interval]) -> Iterator[str]:
+    told = [f"{label} {_number(ends)}" for label, ends in cost.items()]
+    if told:
+        yield f"A training step takes, in times of one without positions: {_listed(told)}."
+    elif among:
+        yield "What they cost was not measured here."
+
+
+def _silent(card: Scorecard, measured: Sequence[Column]) -> Iterator[str]:
+    """Questions that say nothing."""
+    titles = [column.title for column in measured if not card.best(column.key)]
+    if titles:
+        yield f"Nothing is told apart, or nobody holds, in: {', '.join(titles)}."
 
 
 def _limits(asked: Sequence[Column], read: Read) -> str:
@@ -174,12 +227,12 @@ def _range(values: Iterable[int]) -> str:
 
 def _numbers(cells: Mapping[str, Cell], labels: Sequence[str]) -> list[str]:
     """Each with its mean and the ends of its interval."""
-    told = []
-    for label in labels:
-        mean, low, high, seeds = cells[label].interval
-        ends = f" [{short(low)}, {short(high)}]" if seeds > 1 and low != high else ""
-        told.append(f"{label} {short(mean)}{ends}")
-    return told
+    return [f"{label} {_number(cells[label].interval)}" for label in labels]
+
+
+def _number(found: Interval) -> str:
+    ends = f" [{short(found.low)}, {short(found.high)}]" if found.seeds > 1 and found.low != found.high else ""
+    return f"{short(found.mean)}{ends}"
 
 
 def _listed(names: Sequence[str]) -> str:

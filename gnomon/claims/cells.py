@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Any, Literal, NamedTuple, Protocol
 
 from gnomon.claims.experiments import Record
@@ -36,10 +35,9 @@ class Cell:
     """At which length, in which group of examples."""
 
     @property
-    def median(self) -> float | None:
-        if self.once is not None:
-            return self.once.mean
-        return median(self.values.values()) if self.values else None
+    def mean(self) -> float | None:
+        ends = self.interval
+        return None if ends is None else ends.mean
 
     @property
     def low(self) -> float | None:
@@ -71,7 +69,7 @@ class Cell:
             "label": self.label,
             "state": self.state,
             "ranked": self.ranked,
-            "median": self.median,
+            "mean": self.mean,
             "low": self.low,
             "high": self.high,
             "interval": None if ends is None else [ends.mean, ends.low, ends.high],

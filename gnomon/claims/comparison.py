@@ -5,7 +5,7 @@ that the word asks for; it differs where the whole lies outside, and is inconclu
 paired by seed: the word is right where the interval lies on its side of 0 and the mean counts (`Column.counts`); it
 differs where the interval lies below what counts. An encoding that did not learn its task with every seed decides
 nothing. A word with several numbers, or of several encodings, agrees where all that was measured does, and differs
-where all does.
+where all does; what is needed and not enough for a word can only differ.
 """
 
 from collections.abc import Iterator, Sequence
@@ -130,7 +130,7 @@ def _absent(card: Scorecard, column: str, labels: Sequence[str]) -> bool:
 
 def _within(found: Interval, asked: Within) -> Word:
     if asked.low <= found.low and found.high <= asked.high:
-        return "agrees"
+        return "agrees" if asked.enough else "inconclusive"
     return "differs" if found.high < asked.low or found.low > asked.high else "inconclusive"
 
 

@@ -1,6 +1,6 @@
 """The scorecard: every encoding beside the four limits that the second document sees, and beside its cost.
 
-A cell is a number with the evidence behind it: the median over seeds and their range, how many runs there are and how
+A cell is a number with the evidence behind it: the mean over seeds and their range, how many runs there are and how
 many of them learned their task, in which experiment, at which length. An encoding one of whose runs has no number is
 shown with those that have one, and is not ranked: a choice among seeds is no measurement.
 """
@@ -28,9 +28,11 @@ NOTHING = Cell("")
 
 
 LEGEND = (
-    "A cell is the median over seeds. *: the best of its column, or not worse than it beyond the 95 % interval over "
-    "seeds. (2/3): so many of the runs have a number, mostly since the others did not learn the task in range; such "
-    "encodings are not ranked. -: not measured here."
+    "A cell is the mean over seeds. *: the best of its column, or as good: by no more worse than counts in that "
+    "column, in the whole 95 % interval over seeds. ?: not told apart from the best by these seeds. No column has a "
+    "star where the best does not hold, or where nobody is told apart from it. (2/3): so many of the runs have a "
+    "number, mostly since the others did not learn the task in range; such encodings are not ranked. -: not measured "
+    "here."
 )
 """How a cell is read."""
 
@@ -62,16 +64,27 @@ class Scorecard:
         return sorted(cells, key=lambda label: (sign * cells[label].interval.mean, label))
 
     def best(self, key: str) -> tuple[str, ...]:
-        """The best of the column, then those that are not worse than it beyond the interval; one alone is none."""
-        order = self.ranked(key)
-        if len(order) < 2:
-            return ()
-        return (order[0], *(label for label in order[1:] if not self.is_worse(key, label, order[0])))
+        """The best of the column, then those as good: surely by no more worse than counts.
 
-    def is_worse(self, key: str, label: str, other: str) -> bool:
-        """Whether the interval of the difference, paired by seed, lies on the worse side of 0."""
+        None where no other is surely worse, and where the best itself does not hold.
+        """
+        order, column = self.ranked(key), self.column(key)
+        if len(order) < 2 or not (column.holds is None or column.is_held(self.cell(key, order[0]).mean)):
+            return ()
+        level = [label for label in order[1:] if self.worse_by(key, label, order[0])[1] <= column.counts]
+        behind = [label for label in order[1:] if label not in level and self.worse_by(key, label, order[0])[0] > 0]
+        return (order[0], *level) if behind else ()
+
+    def undecided(self, key: str) -> tuple[str, ...]:
+        """Those that are neither surely worse than the best nor surely as good, where there is a best."""
+        best = self.best(key)
+        others = [label for label in self.ranked(key) if label not in best] if best else []
+        return tuple(label for label in others if self.worse_by(key, label, best[0])[0] <= 0)
+
+    def worse_by(self, key: str, label: str, other: str) -> tuple[float, float]:
+        """By how much a number is worse than another: the ends of the interval of the difference, paired by seed."""
         low, high = self.apart(key, label, other)
-        return low > 0 if self.column(key).better == "lower" else high < 0
+        return (low, high) if self.column(key).better == "lower" else (-high, -low)
 
     def apart(self, key: str, label: str, other: str) -> tuple[float, float]:
         """The ends of a number less that of another: by seed where both have seeds, else between the ends of both."""
@@ -91,6 +104,7 @@ class Scorecard:
             "cells": {label: cell.as_dict() for label, cell in found.cells.items()},
             "ranked": self.ranked(column.key),
             "best": list(self.best(column.key)),
+            "undecided": list(self.undecided(column.key)),
             "not_measured": found.why or None,
         }
 
@@ -105,16 +119,21 @@ def scorecard(folder: Path | None = None, columns: Sequence[Column] = COLUMNS, r
 
 
 def shown(card: Scorecard, key: str, label: str) -> str:
-    """A cell in a few letters: its median; `*` where none is better beyond the interval; `(2/3)`: so many of the runs
-    have a number, so it is not ranked; `-`: not measured here."""
+    """A cell in a few letters: its mean; `*` where none is better, `?` where that is not decided; `(2/3)`: so many of
+    the runs have a number, so it is not ranked; `-`: not measured here."""
     cell = card.cell(key, label)
     if not cell.runs and cell.once is None:
         return "-"
     counted = f"({len(cell.values)}/{cell.runs})"
-    if cell.median is None:
+    if cell.mean is None:
         return counted
-    number = short(cell.median)
-    return f"{number}{'*' * (label in card.best(key))}" if cell.ranked else f"{number} {counted}"
+    number = short(cell.mean)
+    return f"{number}{mark(card, key, label)}" if cell.ranked else f"{number} {counted}"
+
+
+def mark(card: Scorecard, key: str, label: str) -> str:
+    """What is said of a number in its column, in one letter: see LEGEND."""
+    return "*" * (label in card.best(key)) or "?" * (label in card.undecided(key))
 
 
 def short(value: float) -> str:
@@ -126,7 +145,7 @@ def short(value: float) -> str:
 
 def spread(cell: Cell) -> str:
     """The lowest and the highest of the seeds, or the ends that it was measured between."""
-    if cell.median is None:
+    if cell.mean is None:
         return "-"
     return short(cell.low) if cell.low == cell.high else f"{short(cell.low)} to {short(cell.high)}"
 

@@ -83,6 +83,27 @@ class Lost:
         return f"{there} beside {' and '.join(others)}"
 
 
+@dataclass(frozen=True)
+class Among:
+    """A number of one group of examples, at the training length."""
+
+    group: str
+    key: str = "exact"
+
+    def of(self, record: Record) -> float | None:
+        return experiments.group(record, self.length(record), self.group, self.key)
+
+    def length(self, record: Record) -> int:
+        return experiments.trained_at(record)
+
+    @property
+    def probe(self) -> str:
+        return ""
+
+    def where(self, record: Record) -> str:
+        return self.group
+
+
 Step = str | int | tuple[str, Any]
 """A name, a place in a list, or (name, value): the first item of a list that has it."""
 
@@ -113,9 +134,16 @@ class In:
         return ""
 
 
+KNOWN = 0.1
+"""R^2 from which on a layer knows something of a position."""
+
+
 @dataclass(frozen=True)
 class Faded:
-    """How much better the layer that knows a position best tells it than the last one does, as R^2 of at least 0."""
+    """How much better the layer that knows a position best tells it than the last one does, as R^2 of at least 0.
+
+    None where no layer tells KNOWN of it: what was never there does not fade.
+    """
 
     def of(self, record: Record) -> float | None:
         probed = experiments.probe(record, "dilution")
@@ -123,7 +151,7 @@ class Faded:
         if None in found:
             return None
         known = [max(0.0, each) for each in found]
-        return max(known) - known[-1]
+        return max(known) - known[-1] if max(known) >= KNOWN else None
 
     def length(self, record: Record) -> int:
         return experiments.trained_at(record)

@@ -60,13 +60,13 @@ def show_scorecard(folder: Path | None, as_json: bool, verbose: bool) -> None:
         if there and verbose:
             _every(out, card, there)
         elif there:
-            _medians(out, card, there)
+            _means(out, card, there)
         _not_measured(out, card, [column for column in columns if column not in there])
         out.print()
     out.print(LEGEND)
 
 
-def _medians(out: Screen, card: "Scorecard", columns: "Sequence[Column]") -> None:
+def _means(out: Screen, card: "Scorecard", columns: "Sequence[Column]") -> None:
     from gnomon.claims.scorecard import shown
 
     labels = [label for label in card.labels if any(card.cell(column.key, label).of for column in columns)]
@@ -99,17 +99,17 @@ def _fitting(
 
 def _every(out: Screen, card: "Scorecard", columns: "Sequence[Column]") -> None:
     """A table for each column, the best first, those that are not ranked last."""
-    from gnomon.claims.scorecard import reasons, short, spread
+    from gnomon.claims.scorecard import mark, reasons, short, spread
 
     for column in columns:
         cells, order = card.found[column.key].cells, card.ranked(column.key)
         out.print()
         out.pairs([(column.title, " ".join(_asked(card, column)))])
-        made = table("encoding", "median", "range", "runs", "without a number", right=("runs",))
+        made = table("encoding", "mean", "range", "runs", "without a number", right=("runs",))
         for label in (*order, *(label for label in cells if label not in order)):
             cell = cells[label]
-            median = "-" if cell.median is None else short(cell.median) + "*" * (label in card.best(column.key))
-            made.add_row(cell.label, median, spread(cell), str(cell.runs or "-"), "; ".join(reasons(cell)))
+            mean = "-" if cell.mean is None else short(cell.mean) + mark(card, column.key, label)
+            made.add_row(cell.label, mean, spread(cell), str(cell.runs or "-"), "; ".join(reasons(cell)))
         out.table(made)
 
 

@@ -1,5 +1,6 @@
 """What commands share: common options, and how they print: tables for people, JSON for programs."""
 
+import copy
 import json
 import math
 import sys
@@ -57,9 +58,20 @@ class Screen(Console):
         return self._widths(made) is not None
 
     def table(self, made: Table) -> None:
-        """A table; where a word or a number of it would break, a line a value."""
+        """A table; where a word or a number of it would break, its columns in several, each with those that name a row;
+
+        where there is no room for that either, a line a value.
+        """
         if self._set(made):
             self.print(made)
+            return
+        if lots := self._lots(made):
+            for at, columns in enumerate(lots):
+                if at:
+                    self.print()
+                lot = _of_columns(made, columns)
+                self._set(lot)
+                self.print(lot)
             return
         names = [str(column.header) for column in made.columns]
         for at, row in enumerate(zip(*(column.cells for column in made.columns), strict=True)):
@@ -82,6 +94,16 @@ class Screen(Console):
             return
         for name, text in named:
             self.print(name, Padding(text, (0, 0, 0, GAP)) if self.width > 2 * GAP else text, sep="\n")
+
+    def _lots(self, made: Table) -> list[list[int]]:
+        """The columns in lots that stand beside each other, those that name a row in each; none without room."""
+        names = _names(made)
+        lots: list[list[int]] = [names]
+        for column in (column for column in range(len(made.columns)) if column not in names):
+            if lots[-1] != names and not self.holds(_of_columns(made, [*lots[-1], column])):
+                lots.append(names)
+            lots[-1] = [*lots[-1], column]
+        return lots if made.rows and all(self.holds(_of_columns(made, lot)) for lot in lots) else []
 
     def _set(self, made: Table) -> bool:
         """Give the columns of a table their widths here; False where they have none."""
@@ -106,6 +128,26 @@ class Screen(Console):
             wide = max((at for at in range(len(widths)) if widths[at] > least[at]), key=widths.__getitem__)
             widths[wide] -= 1
         return widths
+
+
+def _of_columns(made: Table, columns: Sequence[int]) -> Table:
+    """Some of the columns of a table, as they are there."""
+    lot = copy.copy(made)
+    lot.columns = [copy.copy(made.columns[column]) for column in columns]
+    return lot
+
+
+def _names(made: Table) -> list[int]:
+    """Columns that tell all rows apart, each of them more than those before it; the first alone where four do not."""
+    rows = [*zip(*(map(str, column.cells) for column in made.columns), strict=True)]
+    names, apart = [0], len({row[0] for row in rows})
+    for column in range(1, len(made.columns)):
+        if apart == len(rows):
+            break
+        found = len({(*(row[name] for name in names), row[column]) for row in rows})
+        if found > apart:
+            names, apart = [*names, column], found
+    return names if apart == len(rows) and len(names) < 4 else [0]
 
 
 def note(text: str) -> None:

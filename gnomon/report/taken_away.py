@@ -39,7 +39,7 @@ def _scorecard(card: Scorecard) -> Section:
     missing = [column.title for column in card.columns if column not in there]
     lacking = f" Not measured here: {', '.join(missing)}." if missing else ""
     tables = [
-        _medians(card, limit, columns)
+        _means(card, limit, columns)
         for limit in LIMITS
         if (columns := [column for column in there if column.limit == limit])
     ]
@@ -54,7 +54,7 @@ def _scorecard(card: Scorecard) -> Section:
     )
 
 
-def _medians(card: Scorecard, limit: str, columns: Sequence[Column]) -> Table:
+def _means(card: Scorecard, limit: str, columns: Sequence[Column]) -> Table:
     labels = [label for label in card.labels if any(card.cell(column.key, label).of for column in columns)]
     rows = tuple((label, *(shown(card, column.key, label) for column in columns)) for label in labels)
     asked = " ".join(f"{each.title}: {each.unit}, {each.better} is better. {each.measured}" for each in columns)
@@ -65,10 +65,10 @@ def _evidence(card: Scorecard, columns: Sequence[Column]) -> Table:
     rows = []
     for column in columns:
         for label, each in card.found[column.key].cells.items():
-            ends = tuple(cell(end) for end in (each.median, each.low, each.high))
+            ends = tuple(cell(end) for end in (each.mean, each.low, each.high))
             why = "; ".join(reasons(each))
             rows.append((column.title, label, each.label, *ends, str(each.runs or "-"), each.of, each.where, why))
-    names = ("question", "encoding", "label of its runs", "median", "lowest", "highest", "runs", "in", "where")
+    names = ("question", "encoding", "label of its runs", "mean", "lowest", "highest", "runs", "in", "where")
     return Table("The numbers behind it", (*names, "without a number"), tuple(rows))
 
 

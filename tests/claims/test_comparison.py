@@ -144,3 +144,10 @@ def test_all_of_it_without_results_is_not_measured_but_for_code_and_facts():
     assert known == asked
     told = json.loads(json.dumps([each.as_dict() for each in found]))
     assert {each["word"] for each in told} <= {*WORDS} and all(each["parts"] for each in told)
+
+
+def test_what_is_needed_and_not_enough_can_only_differ(folder):
+    keep(folder, text=texts({"alibi": (0.02, 0.03, 0.04), "rope": (0.9, 0.91, 0.92)}))
+    asked = Within("text_2x", high=0.1, enough=False)
+    assert "needed and not enough" in asked.told
+    assert [row(asked, labels=(name,)).word for name in ("alibi", "rope")] == ["inconclusive", "differs"]

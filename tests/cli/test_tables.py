@@ -51,10 +51,19 @@ def test_results(gnomon, store):
     assert [line.split()[4] for line in rows if line.startswith("none")] == ["160", "-"]
 
 
-def test_an_answer_that_is_too_wide_is_a_line_a_value(gnomon, store):
-    shown = lines(gnomon("results", store, "--sql", "select * from lengths where label = 'alibi' order by length").out)
-    assert [line.split() for line in shown if line.startswith("length ")][:2] == [["length", "64"], ["length", "128"]]
-    assert sum(line.startswith("paired_excess_se") for line in shown) == 6
+def test_an_answer_that_is_too_wide_is_several_tables_or_a_line_a_value(gnomon, store, monkeypatch):
+    """Each with the columns that tell its rows apart; where there is no room for one column, a line a value."""
+    asked = "select * from lengths where label = 'alibi' order by length"
+    shown = lines(gnomon("results", store, "--sql", asked).out)
+    heads = [line.split() for line in shown if line.startswith("hash ")]
+    assert len(heads) > 1 and all(head[:2] == ["hash", "length"] for head in heads)
+    named = gnomon("results", store, "--sql", asked, "--json").out
+    columns = set(json.loads(named)[0])
+    assert {name for head in heads for name in head} == columns
+    monkeypatch.setenv("COLUMNS", "30")
+    narrow = gnomon("results", store, "--sql", asked).out.splitlines()
+    assert sum(line.startswith("paired_excess_se") for line in narrow) == 6
+    monkeypatch.delenv("COLUMNS")
     narrow = lines(gnomon("results", store, "--sql", "select label, seed from runs where label = 'alibi'").out)
     assert narrow[0].split() == ["label", "seed"] and narrow[2].split() == ["alibi", "0"]
     assert "no rows of hash" in gnomon("results", store, "--sql", "select * from lengths limit 0").out
