@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from gnomon.report.settings import flatten
 from gnomon.report.summary import Gap, Record, Series, Stat, Summary, number
@@ -18,6 +19,8 @@ class Cell:
     text: str
     note: str = ""
     sort: float | None = None
+    words: bool = False
+    """Whether it is read as a sentence is, from the left and on several lines."""
 
 
 EMPTY = Cell(DASH)
@@ -208,15 +211,17 @@ def reach_cell(series: Series) -> Cell:
 
 
 def _at(series: Series, length: int) -> Cell:
-    """The loss at a length, and under it the rise over the training length."""
+    """The loss at a length, and under it the rise over the training length, of one seed or the range over several."""
     if length in series.gaps():
         return Cell(gap_state(series.gaps()[length]))
     loss, excess = series.stat("paired_loss", length), series.stat("paired_excess", length)
     if loss is None:
         return EMPTY
-    note = (
-        "" if excess is None else rise(excess.median, 3) + (f" ± {nats(excess.se, 3)}" if excess.se is not None else "")
-    )
+    note = ""
+    if excess is not None and excess.seeds > 1:
+        note = f"{rise(excess.low, 3)} to {rise(excess.high, 3)}"
+    elif excess is not None:
+        note = rise(excess.median, 3) + ("" if excess.se is None else f" ± {nats(excess.se, 3)}")
     return Cell(nats(loss.median, 3), note, loss.median)
 
 
@@ -232,13 +237,9 @@ def _stat_cell(stat: Stat | None, digits: int, signed: bool = False) -> Cell:
 
 
 def _cost(series: Series, key: str, scale: float, digits: int) -> Cell:
-    values = sorted(
-        value * scale for run in series.records if (value := number((run.get("cost") or {}).get(key))) is not None
-    )
-    if not values:
-        return EMPTY
-    middle = values[len(values) // 2]
-    return Cell(nats(middle, digits), "", middle)
+    found = (number((run.get("cost") or {}).get(key)) for run in series.records)
+    values = [value * scale for value in found if value is not None]
+    return Cell(nats(median(values), digits), "", median(values)) if values else EMPTY
 
 
 def gap_state(gap: Gap) -> str:

@@ -55,7 +55,7 @@ def varied(summary: Summary) -> Table | None:
         options = dict.fromkeys(_key(each) for run in series.runs for each in run.get("variants") or ())
         for key in options:
             named = ", ".join(f"{name}={value}" for name, value in json.loads(key).items())
-            rows.append(Row(series, (Cell(named), *(_median(series, key, length) for length in lengths))))
+            rows.append(Row(series, (Cell(named, words=True), *(_median(series, key, length) for length in lengths))))
     columns = (("read under", "options"), *((f"at {length}", "") for length in lengths))
     return Table(columns, tuple(rows)) if rows else None
 

@@ -30,6 +30,15 @@ def test_several_seeds_give_their_range():
     assert row["reach/length"].text == "≥1024"
 
 
+def test_of_several_seeds_a_rise_has_its_range_and_a_cost_its_median():
+    runs = [exact("rope", seed, loss=1.5, rises=(0.0, 0.0, 0.0, rise)) for seed, rise in enumerate((1.2, 1.4))]
+    for run, ms in zip(runs, (10.0, 20.0), strict=True):
+        run["cost"] |= {"ms_per_step": ms}
+    (row,) = cells(*runs)
+    assert (row["at 8×/1024"].text, row["at 8×/1024"].note) == ("2.800", "+1.200 to +1.400")
+    assert row["time/ms per step"].text == "15.0"
+
+
 def test_a_seed_that_differs_in_reach_is_told():
     (row,) = cells(exact("rope", loss=1.5, rises=FLAT[1]), exact("rope", 1, loss=1.5, rises=(0.5, 0, 0, 0)))
     assert (row["reach/length"].text, row["reach/length"].note) == ("128", "seeds 128 to ≥1024")
