@@ -17,7 +17,7 @@ TURNS = 12
 
 @dataclass(frozen=True)
 class List:
-    """The encodings: where they act, properties, parameters, cost.
+    """The encodings: where they act, properties, parameters, cost; the tasks.
 
     Parameters and cost are those of a small causal Transformer, whose shape
     is printed. Cost is measured in a moment, and wavers where others use the
@@ -28,6 +28,7 @@ class List:
       gnomon list rope alibi --json
       gnomon list --encoding mine.py:Mine
       gnomon list --backend
+      gnomon list --tasks
     """
 
     names: Names = ()
@@ -36,9 +37,13 @@ class List:
     """Your own: FILE.py:CLASS, run as code."""
     backend: bool = False
     """Which backend computes each, and how."""
+    tasks: bool = False
+    """The tasks of `gnomon compare --task`, and their options, instead."""
     json: Json = False
 
     def run(self) -> int:
+        if self.tasks:
+            return self._tasks()
         from gnomon.commands.ways import show_ways, ways
         from gnomon.encoding import Shape
         from gnomon.encodings import ENCODINGS, build, named
@@ -55,6 +60,20 @@ class List:
             print_json({"shape": asdict(shape) | {"tokens": TOKENS}, "encodings": rows})
         else:
             _show(rows, shape)
+        return 0
+
+    def _tasks(self) -> int:
+        from gnomon.commands.task_list import described, show_tasks
+        from gnomon.errors import OptionError
+
+        if self.names or self.encoding or self.backend:
+            raise OptionError(
+                "tasks are listed by themselves",
+                given="--tasks with encodings or --backend",
+                do="leave one of them out",
+            )
+        found = described()
+        print_json({"tasks": found}) if self.json else show_tasks(found)
         return 0
 
 

@@ -1,6 +1,6 @@
 """From an experiment to its model, and back from stored weights."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from gnomon.lab.corpus import Corpus
 from gnomon.lab.experiment import Experiment, Problem, Text
 from gnomon.lab.places import laid
 from gnomon.lab.seeds import generator, seed_of
-from gnomon.lab.task import IGNORED, Batch, Task, Trained
+from gnomon.lab.task import IGNORED, Batch, Chance, Task, Trained
 from gnomon.lab.tasks.text import TextTask
 from gnomon.lab.vectors import VectorTransformer
 from gnomon.masks import BIDIRECTIONAL, CAUSAL
@@ -163,9 +163,17 @@ def _check_task(model: Transformer, task: Task, experiment: Experiment) -> None:
             task.check_length(length)
         trained = task.batch(experiment.seed, 0, 2, training.length)
         measured = {n: task.examples(experiment.measure.part, n, 2) for n in experiment.measure.lengths}
-        task.chance(training.length)
+        longest = max(measured)
+        again = (
+            task.batch(experiment.seed, 0, 2, training.length),
+            task.examples(experiment.measure.part, longest, 2),
+        )
+        chances = [task.chance(length) for length in measured]
     for batch in (trained, *measured.values()):
         _check_batch(batch, task)
+    _check_again(task, (trained, measured[longest]), again)
+    for chance in chances:
+        _check_chance(chance, task)
     for batch in measured.values():
         if (batch.group is None) == bool(task.groups):
             given = f"{len(task.groups)} groups, and examples {'without' if batch.group is None else 'with'} any"
@@ -182,23 +190,59 @@ def _check_task(model: Transformer, task: Task, experiment: Experiment) -> None:
 
 def _check_batch(batch: Batch, task: Task) -> None:
     """UserError, with the line of a user's class, unless a batch is what the protocol says."""
-    where = f"{user_code.where(type(task))}: " if user_code.file_of(type(task)) else ""
+    where = _where(task)
     if not isinstance(batch, Batch):
         raise UserError(f"{where}a task makes batches", given=shown(batch), allowed="gnomon.lab.task.Batch")
     inputs, targets = batch.inputs, batch.targets
     shape = (*targets.shape, task.features) if task.features else tuple(targets.shape)
     dtype = torch.float32 if task.features else torch.int64
     scored = targets[targets != IGNORED]
+    outside = not task.features and bool(((inputs < 0) | (inputs >= task.vocabulary)).any())
     wrong = [
         targets.dim() != 2 and f"targets {list(targets.shape)}, not [b, n]",
         tuple(inputs.shape) != shape and f"inputs {list(inputs.shape)}, not {list(shape)}",
         inputs.dtype != dtype and f"inputs {inputs.dtype}, not {dtype}",
         targets.dtype != torch.int64 and f"targets {targets.dtype}, not torch.int64",
+        outside and f"a token outside 0 .. {task.vocabulary - 1}",
         bool(((scored < 0) | (scored >= task.vocabulary)).any()) and f"a target outside 0 .. {task.vocabulary - 1}",
         targets.dim() == 2 and not (targets != IGNORED).any(dim=1).all() and "a row without a scored token",
     ]
     if told := [word for word in wrong if word]:
         raise UserError(f"{where}a batch of {type(task).__name__} is not what the protocol says", given="; ".join(told))
+
+
+def _check_again(task: Task, first: Sequence[Batch], again: Sequence[Batch]) -> None:
+    """UserError unless a task that is asked the same gives the same."""
+    for name, one, other in zip(("batch", "examples"), first, again, strict=True):
+        if not (torch.equal(one.inputs, other.inputs) and torch.equal(one.targets, other.targets)):
+            raise UserError(
+                f"{_where(task, name)}{name} of {type(task).__name__} gives the same where it is asked the same",
+                given="other numbers at a second call",
+                do="draw from gnomon.lab.seeds.generator(...), made of the arguments at every call",
+            )
+
+
+def _check_chance(chance: object, task: Task) -> None:
+    """UserError unless what guessing gives is two shares."""
+    if not isinstance(chance, Chance):
+        given = shown(chance)
+    else:
+        given = "; ".join(f"{name} {share}" for name, share in chance._asdict().items() if not _is_share(share))
+    if given:
+        raise UserError(
+            f"{_where(task, 'chance')}chance of {type(task).__name__} says what guessing gives",
+            given=given,
+            allowed="gnomon.lab.task.Chance(exact, token), each from 0 to 1",
+        )
+
+
+def _is_share(share: object) -> bool:
+    return isinstance(share, int | float) and 0 <= share <= 1
+
+
+def _where(task: Task, name: str | None = None) -> str:
+    """The line of a user's class, or of what it calls `name`, before what is said of it; nothing of one of ours."""
+    return f"{user_code.where(type(task), name)}: " if user_code.file_of(type(task)) else ""
 
 
 def parameters(model: nn.Module) -> dict[str, int]:
