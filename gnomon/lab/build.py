@@ -159,8 +159,9 @@ def _check_task(model: Transformer, task: Task, experiment: Experiment) -> None:
     """UserError unless the task has what the experiment asks for, and the model reads it."""
     training = experiment.training
     with user_code.guarded(type(task)):
+        task.check_length(training.length)
         for length in experiment.measure.lengths:
-            task.check_length(length)
+            _check_measured(task, length, experiment.measure.lengths)
         trained = task.batch(experiment.seed, 0, 2, training.length)
         measured = {n: task.examples(experiment.measure.part, n, 2) for n in experiment.measure.lengths}
         longest = max(measured)
@@ -209,6 +210,21 @@ def _check_batch(batch: Batch, task: Task) -> None:
     ]
     if told := [word for word in wrong if word]:
         raise UserError(f"{where}a batch of {type(task).__name__} is not what the protocol says", given="; ".join(told))
+
+
+def _check_measured(task: Task, length: int, lengths: Sequence[int]) -> None:
+    """OptionError for a length that is measured and that the task cannot hold."""
+    try:
+        task.check_length(length)
+    except OptionError as error:
+        every = ", ".join(map(str, lengths))
+        do = f"{error.do}, or" if error.do else ""
+        raise OptionError(
+            error.asked,
+            given=f"{length}, one of the lengths that are measured: {every}",
+            allowed=error.allowed,
+            do=f"{do} name them: --lengths, or Measure(lengths=...)".strip(),
+        ) from None
 
 
 def _check_again(task: Task, first: Sequence[Batch], again: Sequence[Batch]) -> None:

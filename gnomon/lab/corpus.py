@@ -10,7 +10,7 @@ from gnomon import user_code
 from gnomon.errors import DataError, OptionError
 from gnomon.lab.experiment import Experiment, Problem, Text
 from gnomon.lab.store import MARKER
-from gnomon.lab.tasks import READS
+from gnomon.lab.tasks import READS, check_options
 
 TEST_PLAYS = ("king-john", "king-lear", "the-tempest", "titus-andronicus", "twelfth-night")
 VALIDATION_PLAYS = ("as-you-like-it", "coriolanus", "macbeth")
@@ -104,6 +104,7 @@ def digest_of(problem: Problem) -> str | None:
     elif problem.path is not None:
         parts.append(hashlib.sha256(_read(Path(problem.path))).hexdigest())
     elif problem.name in READS:
+        check_options(problem)  # path may be misspelt
         raise DataError(f"{problem.name} reads a file", given="no path", do="name it: path=FILE")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest() if len(parts) > 1 else next(iter(parts), None)
 

@@ -49,3 +49,29 @@ def test_a_mistake_is_told_with_its_line_before_anything_is_trained(mistake, tol
     file = example(tmp_path, mistake=mistake)
     found = small(gnomon, file)
     assert found.code == 2 and told in found.err and "largest.py" in found.err and "step" not in found.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("pth=pairs.jsonl",), "did you mean 'path'?"),
+        (("path=pairs.jsonl", "--length", "4"), "given:   4\n"),
+        (("path=pairs.jsonl", "--length", "8"), "given:   4, one of the lengths that are measured: 4, 8"),
+        (("path=pairs.jsonl", "--length", "8", "--lengths", "8", "12"), "no pair of this length"),
+    ],
+)
+def test_a_mistake_with_pairs_is_told(words, said, tmp_path: Path, gnomon, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [{"input": f"{at:08d}", "target": str(at)} for at in range(200)]
+    Path("pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    told = gnomon("compare", "--task", "jsonl", *words, "--encodings", "none", "--steps", "2", "--quiet")
+    assert told.code == 2 and said in told.err
+
+
+def test_tasks_are_listed_with_their_options(gnomon):
+    shown, listed = gnomon("list", "--tasks").out, json.loads(gnomon("list", "--tasks", "--json").out)["tasks"]
+    assert "alphabet=26 unique=false" in shown and "path=... within=1" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    copy = next(task for task in listed if task["name"] == "copy")
+    assert copy["options"] == {"alphabet": 26, "unique": False} and copy["example"][0].startswith("<bos>")
+    assert gnomon("list", "rope", "--tasks").code == 2

@@ -52,10 +52,8 @@ def named(name: str) -> "type[Task]":
 def create(problem: "Problem") -> "Task":
     """The task that an experiment means. OptionError for an unknown name or option, or a value out of range."""
     kind = named(problem.name)
+    check_options(problem)
     known = options_of(kind)
-    for option in problem.options:
-        if option not in known:
-            raise unknown(f"option of {kind.__name__}", option, [name for name in known if name != "path"])
     given = dict(problem.options)
     if problem.path is not None:
         if "path" not in known:
@@ -77,6 +75,15 @@ def create(problem: "Problem") -> "Task":
 
         user.made(made, kind)
     return made
+
+
+def check_options(problem: "Problem") -> None:
+    """OptionError for an option that the task does not have."""
+    kind = named(problem.name)
+    known = options_of(kind)
+    for option in problem.options:
+        if option not in known:
+            raise unknown(f"option of {kind.__name__}", option, known)
 
 
 def options_of(kind: "type[Task]") -> dict[str, object]:

@@ -64,11 +64,13 @@ class Jsonl(Spelled):
         """
         found = sorted({pair for pair in self.parts[part] if self._is_of(pair, length)}, key=_hash)
         if not found:
+            there = _several(sorted({len(pair[0]) for pair in self.parts[part]}))
+            together = f"choose other lengths, or take more of them together: within={10 * self.within}"
             raise DataError(
                 f"{self.path} has no pair of this length in its {part} part",
                 given=f"inputs of {length} bytes, within {self.within}",
-                allowed=_several(sorted({len(pair[0]) for pair in self.parts[part]})) or "none: give more lines",
-                do=f"choose other lengths, or take more of them together: within={10 * self.within}",
+                allowed=there or f"none: no line at all fell to the {part} part, which has a tenth of them",
+                do=together if there else "give more lines",
             )
         return self._pairs(found[:count])
 
