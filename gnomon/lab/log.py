@@ -71,9 +71,9 @@ class Log:
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
-        with writing(self.path):
+        with writing(self.path, "the log"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._handle: int | None = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            self._handle: int | None = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
 
     def write(self, kind: str, **told: Any) -> None:
         """One line, in one piece: others may append to the file as well."""
