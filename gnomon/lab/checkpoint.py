@@ -79,7 +79,8 @@ def step_of(path: Path, hash: str) -> int:
             metadata = file.metadata() or {}
     except UNUSABLE:
         return 0
-    return int(metadata["step"]) if _ours(metadata, hash) else 0
+    step = metadata.get("step", "")
+    return int(step) if step.isdecimal() and _ours(metadata, hash) else 0
 
 
 def whole(path: Path, hash: str) -> bool:
@@ -96,7 +97,9 @@ def _read(path: Path, hash: str) -> dict[str, Tensor] | None:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
     except UNUSABLE:
         return None
-    return tensors if _sum(tensors) == metadata.get("sha256") else None
+    # The step is told beside the numbers, for those who read nothing else.
+    sound = _sum(tensors) == metadata.get("sha256") and metadata.get("step") == str(len(tensors["history.losses"]))
+    return tensors if sound else None
 
 
 def _sum(tensors: Mapping[str, Tensor]) -> str:
