@@ -229,14 +229,22 @@ def _checkpoint(store: Store, hash: str, where: str, has_run: bool) -> Fault | N
     from gnomon.lab import checkpoint
 
     file = store.checkpoint(hash)
-    if not checkpoint.whole(file, hash):
+    at = checkpoint.step_of(file, hash)
+    if not checkpoint.whole(file, hash) or at != _steps(file):
         return _unusable(file, where, hash)
     if not has_run:
-        at = checkpoint.step_of(file, hash)
         return Fault("left", where, f"a run that was stopped at step {at:,}", f"{AGAIN}: it goes on from there")
     if _status(store, hash) in ("finished", "diverged"):
         return Fault("left", where, "a checkpoint of a run that has ended", f"remove {file}")
     return None
+
+
+def _steps(file: Path) -> int:
+    """The steps that a checkpoint has the losses of; it says their number beside them as well, under no sum."""
+    from safetensors import safe_open
+
+    with safe_open(file, "pt") as opened:
+        return opened.get_slice("history.losses").get_shape()[0]
 
 
 def _held(store: Store, hash: str) -> bool:
