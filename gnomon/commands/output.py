@@ -1,7 +1,9 @@
 """What commands share: common options, and how they print: tables for people, JSON for programs."""
 
+import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
@@ -14,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from gnomon.commands.stdout import say, stdout
+from gnomon.errors import STDOUT
 
 Json = Annotated[bool, tyro.conf.arg(help="Print JSON, and nothing else, on stdout.", help_behavior_hint="")]
 """The option `--json` of every command."""
@@ -50,7 +53,7 @@ class Screen(Console):
 
     def on_broken_pipe(self) -> None:
         # Rich would end the program here; how it ends is for the command line to say.
-        raise BrokenPipeError
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE), STDOUT)
 
     def holds(self, made: Table) -> bool:
         """Whether a table can stand here without a broken word."""
