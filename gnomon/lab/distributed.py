@@ -13,8 +13,7 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 
 from gnomon.errors import OptionError
-from gnomon.lab import sweep
-from gnomon.lab.events import Progress
+from gnomon.lab.events import Event, Progress
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.interrupt import Interrupted, flagged
 from gnomon.lab.machine import launched
@@ -60,7 +59,7 @@ def _lead(experiment: Experiment, store: Store, accelerator: Accelerator, settin
                 present = store.record(experiment.hash)
                 if _agree(present is None or (settings.retry and present["status"] != "finished")):
                     return make(experiment, store, accelerator, settings)
-                settings.report(sweep.planned(experiment, store.record(experiment.hash)))
+                settings.report(Event(experiment.hash, experiment.title, experiment.seed, "stored"))
                 return "present"
         time.sleep(AGAIN)
 
