@@ -40,16 +40,17 @@ def check(file: Path) -> bool:
     return told is not None
 
 
-def wrong(folder: Path, names: Collection[str]) -> dict[str, str]:
+def wrong(folder: Path, names: Collection[str] | None = None) -> dict[str, str]:
     """The files of a run that are not as they were when their sums were written, and why.
 
-    names: the files that must have a sum where they are there.
+    names: the files that must have a sum where they are there; None: all others than that of the sums.
     """
     try:
         listed = _listed(folder)
     except ValueError as error:
         return {NAME: str(error)}
     found = {}
+    names = sorted({file.name for file in folder.iterdir()} - {NAME}) if names is None else names
     for name in dict.fromkeys([*listed, *names]):
         try:
             check(folder / name)
