@@ -20,8 +20,10 @@ import tyro
 
 from gnomon import __version__
 from gnomon.commands import COMMANDS, Command
+from gnomon.commands.output import note
 from gnomon.commands.stdout import owned, say, stdout
-from gnomon.errors import OptionError, UserError, unknown
+from gnomon.errors import OptionError, UserError, exit_code, unknown
+from gnomon.lab.lossy import Lossy
 from gnomon.user_code import told_of_all
 
 ZERO_WIDTH_SPACE = "\u200b"
@@ -49,6 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - closed by whoever started us
     _mind_columns()
+    with _unheard():
+        return _told(arguments)
+
+
+def _told(arguments: list[str]) -> int:
+    """What becomes of a command line, and what is wrong with it on stderr."""
     try:
         if sys.stdout is None:
             raise UserError("stdout is closed", do="leave it open; `> FILE` keeps what is said, `> /dev/null` drops it")
@@ -56,20 +64,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(arguments)
     except UserError as error:
         if os.environ.get("GNOMON_TRACEBACK", "0") not in ("", "0"):
-            _say_error("".join(traceback.format_exception(error)))
+            note("".join(traceback.format_exception(error)))
         return _ended(str(error), 2)
     except KeyboardInterrupt as error:
         return _ended(str(error) or "interrupted", 130)
-    except BrokenPipeError:  # the reader (`| head`) has gone
-        return 0
     except OSError as error:
-        if error.filename is None:
+        code = exit_code(error)
+        if code is None:
             raise
-        return _ended(f"{error.strerror}: {error.filename}", 2)
+        return _ended(f"{error.strerror}: {error.filename}", code) if code else code
+
+
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    """Whatever is said on stderr, progress, notes, warnings, the exit code is that of the work, heard or not."""
+    before, lossy = sys.stderr, Lossy(sys.stderr)
+    sys.stderr = lossy
+    try:
+        yield
+    finally:
+        sys.stderr = before
+        if lossy.lost:
+            # What is left of it would be written once more as Python ends, and change the exit code.
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), before.fileno())
 
 
 def _ended(why: str, code: int) -> int:
-    _say_error("\n".join(_wrapped(f"gnomon: {why}", _width())))
+    note("\n".join(_wrapped(f"gnomon: {why}", _width())))
     return code
 
 
@@ -121,15 +143,6 @@ def _width() -> int:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except (OSError, ValueError):
         return 80
-
-
-def _say_error(text: str) -> None:
-    try:
-        print(text, file=sys.stderr, flush=True)
-    except OSError:
-        # What is left of it would be written once more as Python ends, and change the exit code.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _run(arguments: list[str]) -> int:

@@ -68,6 +68,22 @@ class StoreError(UserError):
     """A folder that is not a store of ours, or a record that cannot be read."""
 
 
+STDOUT = "stdout"
+"""What an error of the command line's stdout names as its file."""
+
+
+def exit_code(error: BaseException) -> int | None:
+    """The exit code of a command that this ends; None for a bug, which ends in a traceback and code 1.
+
+    Whoever reads stdout may go (`| head`): that is no mistake.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return 130
+    if isinstance(error, BrokenPipeError) and error.filename == STDOUT:
+        return 0
+    return 2 if isinstance(error, UserError) or (isinstance(error, OSError) and error.filename is not None) else None
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> OptionError:
     """The error for a name outside a known set; it suggests the nearest known one."""
     known = sorted(known)

@@ -113,11 +113,11 @@ def write(record: Record, folder: Path) -> Path:
     """Write a record in place of the one before it; where it is now."""
     from gnomon.lab.files import replace_file, writing
 
-    path = _path(folder, record.id)
-    with writing(path):
+    path, what = _path(folder, record.id), f"the record of {record.id}"
+    with writing(path, what):
         folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(asdict(record), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    replace_file(path, lambda file: (file.write_text(text, encoding="utf-8"), file.chmod(0o644)))
+    replace_file(path, lambda file: file.write_text(text, encoding="utf-8"), what)
     return path
 
 

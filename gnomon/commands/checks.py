@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from gnomon.commands import installed
 from gnomon.errors import DataError, StoreError, UserError
@@ -21,6 +21,17 @@ TOLERANCE = 1e-4
 
 HASH = "0" * 16
 """The run that the check of locks claims, in a store of its own."""
+
+LOCAL = {
+    "nfs": ("nolock", "local_lock=all", "local_lock=flock"),
+    "nfs4": ("nolock", "local_lock=all", "local_lock=flock"),
+    "lustre": ("localflock",),
+    "cifs": ("nobrl",),
+    "smb3": ("nobrl",),
+    "afs": ("flock=local",),
+}
+"""Options of shared file systems under which `flock` is answered by the machine that asks: nfs(5), mount.lustre(8),
+mount.cifs(8), and for afs the documentation of Linux."""
 
 CLAIM = """from gnomon.lab.store import Store
 with Store({path!r}).claim({hash!r}) as ours:
@@ -256,7 +267,34 @@ def locks(path: Path) -> Finding:
     if said != ["held", "ours"]:
         told = f"a run that is held here is, to another process, {said[0]}; once it is free: {said[1]}"
         return Finding("locks", "wrong", told, "keep the store on a disk of this machine: --store FOLDER")
-    return Finding("locks", "ok", "a second process sees a run that is held, and sees it free again")
+    told = "a second process of this machine sees a run that is held, and sees it free again"
+    mount = _mount(_above(path))
+    if mount is None:
+        return Finding("locks", "ok", f"{told}; no other machine was asked")
+    if local := _local(mount):
+        told += f"; another machine would not: {mount.mountpoint} is {mount.fstype}, mounted with {local}"
+        do = f"mount it without {local}, or begin no two sweeps of one store on two machines: both may make a run"
+        return Finding("locks", "warning", told, do)
+    return Finding("locks", "ok", f"{told}; no other machine was asked ({mount.mountpoint} is {mount.fstype})")
+
+
+def _mount(path: Path) -> Any:
+    """The file system that a folder lies on, with its options; None where the system does not say."""
+    import psutil
+
+    real = path.resolve()
+    try:
+        known = [each for each in psutil.disk_partitions(all=True) if real.is_relative_to(each.mountpoint)]
+    except OSError:
+        return None
+    # Of several at one place the last one lies on top.
+    return max(reversed(known), key=lambda each: len(Path(each.mountpoint).parts), default=None)
+
+
+def _local(mount: Any) -> str:
+    """The option by which locks of a shared file system are known to one machine alone; "" where there is none."""
+    options = mount.opts.split(",")
+    return next((option for option in LOCAL.get(mount.fstype, ()) if option in options), "")
 
 
 def disk(path: Path) -> Finding:

@@ -1,6 +1,7 @@
 """`gnomon compare`: train one small model an encoding, measure each past its training length, write the report."""
 
 import shlex
+import signal
 import statistics
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from tyro.conf import arg
 
 from gnomon.commands.output import Json, Screen, items, note, print_json, table
 from gnomon.commands.report import check, write
-from gnomon.commands.stdout import say
+from gnomon.commands.stdout import say, stdout
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -100,13 +101,18 @@ class Compare:
     json: Json = False
 
     def run(self) -> int:
+        from gnomon.lab.interrupt import handling
         from gnomon.lab.machine import launched
 
         check(self.out)
         check(self.log_json, "log")
         first = launched()[0] == 0  # of the processes of `accelerate launch`
-        with self._log() if first and self.log_json is not None else nullcontext() as log:
+        with (
+            handling(_terminated, signal.SIGTERM),
+            self._log() if first and self.log_json is not None else nullcontext() as log,
+        ):
             code = self._made(first, log)
+            stdout().flush()  # what cannot be said changes how this ends
             if log is not None:
                 log.write("end", code=code)
         return code
@@ -189,6 +195,11 @@ class Compare:
             say(f"report: {report}")
             if any(record["status"] != "finished" for record in records):
                 note(f"to train again what failed: {self.command} --retry")
+
+
+def _terminated(number: int, frame: object) -> None:
+    """SIGTERM before the first run or after the last one: as Ctrl-C, and with its exit code."""
+    raise KeyboardInterrupt("terminated; the same command goes on where it stopped")
 
 
 def show(records: Sequence[dict[str, Any]]) -> None:

@@ -1,8 +1,10 @@
 """What commands share: common options, and how they print: tables for people, JSON for programs."""
 
 import copy
+import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
@@ -15,6 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from gnomon.commands.stdout import say, stdout
+from gnomon.errors import STDOUT
 
 Json = Annotated[bool, tyro.conf.arg(help="Print JSON, and nothing else, on stdout.", help_behavior_hint="")]
 """The option `--json` of every command."""
@@ -46,12 +49,15 @@ class Screen(Console):
         """As rich does, but no line ends in spaces, which an editor or a diff would show."""
         with self.capture() as captured:
             super().print(*objects, **options)
-        self.file.write("\n".join(line.rstrip(" ") for line in captured.get().split("\n")))
-        self.file.flush()
+        try:
+            self.file.write("\n".join(line.rstrip(" ") for line in captured.get().split("\n")))
+            self.file.flush()
+        except BrokenPipeError:
+            self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
         # Rich would end the program here; how it ends is for the command line to say.
-        raise BrokenPipeError
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE), STDOUT)
 
     def holds(self, made: Table) -> bool:
         """Whether a table can stand here without a broken word."""

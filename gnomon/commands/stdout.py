@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
+from gnomon.errors import STDOUT
+
 _ours: TextIO | None = None
 
 
@@ -68,5 +70,5 @@ class _Named(io.FileIO):
         try:
             return super().write(data)
         except OSError as error:
-            error.filename = "stdout"
+            error.filename = STDOUT
             raise

@@ -79,7 +79,8 @@ def step_of(path: Path, hash: str) -> int:
             metadata = file.metadata() or {}
     except UNUSABLE:
         return 0
-    return int(metadata["step"]) if _ours(metadata, hash) else 0
+    step = metadata.get("step", "")
+    return int(step) if step.isdecimal() and _ours(metadata, hash) else 0
 
 
 def whole(path: Path, hash: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gnomon.errors import OptionError, StoreError
 from gnomon.lab.experiment import Experiment, Text
-from gnomon.lab.store import Store
+from gnomon.lab.store import WEIGHTS, Store
 
 ENDS = ("finished", "diverged", "failed")
 """How a run can end."""
@@ -154,7 +154,7 @@ def of_weights(store: Store, record: Mapping[str, Any], experiment: Experiment) 
     from gnomon.lab import build
     from gnomon.lab.tasks.text import TextTask
 
-    file = store.weights(record["hash"])
+    file = store.folder(record["hash"]) / WEIGHTS
     try:
         with safe_open(file, "pt") as opened:
             owner = (opened.metadata() or {}).get("experiment")

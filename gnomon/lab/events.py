@@ -22,6 +22,7 @@ Phase = Literal[
 DONE = ("stored", "finished")
 LOST = ("failed", "diverged", "stopped")
 ENDED = (*DONE, *LOST)
+WORKING = ("start", "train", "measure")
 ASIDE = ("checkpoint", "warning")
 """What is told of a run while it does something else: for logs."""
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DO = "export the store anew: gnomon results --export FOLDER"
 
+WHAT = "the folder of exported results"
+
 RECORDS, POSITIONS, TRIALS = "records.jsonl", "positions.parquet", "tuning.jsonl"
 
 
@@ -111,7 +113,7 @@ def export(store: Store, folder: str | Path) -> list[Path]:
     if folder.resolve() == store.path.resolve() or (folder / "gnomon-store.json").exists():
         raise OptionError("results are exported out of a store", given=str(folder), do="name another folder")
     records, trials = store.records(), store.trials().records()
-    with writing(folder):
+    with writing(folder, WHAT):
         folder.mkdir(parents=True, exist_ok=True)
     written = [_write(folder / RECORDS, records)]
     if trials:
@@ -122,7 +124,7 @@ def export(store: Store, folder: str | Path) -> list[Path]:
         from pyarrow import parquet
 
         table = pyarrow.Table.from_pylist(rows)
-        replace_file(folder / POSITIONS, lambda file: (parquet.write_table(table, file), file.chmod(0o644)))
+        replace_file(folder / POSITIONS, lambda file: parquet.write_table(table, file), WHAT)
         written.append(folder / POSITIONS)
     for name in (POSITIONS, TRIALS):
         if folder / name not in written:
@@ -134,7 +136,7 @@ def _write(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
     text = "".join(f"{canonical(record)}\n" for record in records)
     # Half a character, of which names of files may consist, as JSON escapes it.
     held = text.encode(errors="backslashreplace")
-    replace_file(path, lambda file: (file.write_bytes(held), file.chmod(0o644)))
+    replace_file(path, lambda file: file.write_bytes(held), WHAT)
     return path
 
 

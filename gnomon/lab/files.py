@@ -4,7 +4,7 @@ import errno
 import os
 import secrets
 import shutil
-import tempfile
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +13,8 @@ from safetensors import SafetensorError
 
 from gnomon.errors import StoreError
 
+STORE = "the store"
+
 REMOVED = "its folder was removed meanwhile: run the same command again, and what was in it is made anew"
 """What to do where a store has gone."""
 
@@ -20,28 +22,41 @@ TRIES = 3
 """How often something is written whose unfinished form is cleared away meanwhile."""
 
 
-def replace_file(path: Path, write: Callable[[Path], object]) -> None:
+def replace_file(path: Path, write: Callable[[Path], object], what: str = STORE) -> None:
     """Have `write` fill a new file beside `path`, bring it to disk, and give it the name in one step.
 
-    Where `path` is a link, the file that it leads to is replaced. StoreError for what is no regular file.
+    Where `path` is a link, the file that it leads to is replaced. Who may read it, the umask says. StoreError for what
+    is no regular file, and where it cannot be written; `what` it is of is said then.
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
         raise StoreError("only a file can be written anew", given=str(path), do="name another file")
 
     def begin() -> Path:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".tmp")
-        os.close(handle)
-        return Path(name)
+        temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+        temporary.touch(exist_ok=False)
+        return temporary
 
     def end(temporary: Path) -> None:
-        write(temporary)
-        sync(temporary)
+        fill(temporary, write)
         os.replace(temporary, path)
 
-    with writing(path):
+    with writing(path, what):
         whole(begin, end)
         sync(path.parent)
+
+
+def fill(path: Path, write: Callable[[Path], object]) -> None:
+    """Have `write` fill a file and bring it to disk. Others may read it where the umask lets them.
+
+    What writes safetensors puts a file of its own in the place, which nobody else may read.
+    """
+    path.touch()
+    mode = stat.S_IMODE(path.stat().st_mode)
+    write(path)
+    if stat.S_IMODE(path.stat().st_mode) != mode:
+        path.chmod(mode)
+    sync(path)
 
 
 def whole(begin: Callable[[], Path], end: Callable[[Path], None]) -> None:
@@ -116,15 +131,16 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """A disk that is full or read-only, or a folder that was removed, is a StoreError that says so."""
+def writing(path: Path, what: str = STORE) -> Iterator[None]:
+    """A disk that is full or read-only, or a folder that was removed, is a StoreError that says so, and of `what`."""
     try:
         yield
     except (OSError, SafetensorError) as error:
         where, why = (error.filename, error.strerror) if isinstance(error, OSError) else (None, None)
         where = where if isinstance(where, str) else str(path)
-        raise StoreError(
-            "the store cannot be written",
-            given=f"{where}: {why or error}",
-            do="make room, or choose a folder that can be written" if Path(where).parent.exists() else REMOVED,
-        ) from error
+        do = "make room, or choose a folder that can be written"
+        if isinstance(error, PermissionError):
+            do = "choose a folder that you may write, or have its owner let you"
+        elif what == STORE and not Path(where).parent.exists():
+            do = REMOVED
+        raise StoreError(f"{what} cannot be written", given=f"{where}: {why or error}", do=do) from error

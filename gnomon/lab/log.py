@@ -8,17 +8,22 @@ import json
 import logging
 import os
 import sys
+import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gnomon.errors import UserError
-from gnomon.lab.events import Event, Progress
+from gnomon.errors import exit_code
+from gnomon.lab.events import ASIDE, WORKING, Event, Progress
 from gnomon.lab.files import writing
+from gnomon.lab.lossy import Lossy
+
+EVERY = 0.25
+"""Seconds between two lines of a run that say the same but for the numbers."""
 
 LONGEST = 2000
 """Letters of a warning."""
@@ -71,21 +76,37 @@ class Log:
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
-        with writing(self.path):
+        with writing(self.path, "the log"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._handle: int | None = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            self._handle: int | None = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
 
     def write(self, kind: str, **told: Any) -> None:
-        """One line, in one piece: others may append to the file as well."""
+        """One line, in one piece where there is room: others may append to the file as well.
+
+        Where a disk was full, half a line may be left, of us or of another: what follows begins a line of its own.
+        """
         if self._handle is None:
             return
-        time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"time": time, "kind": kind} | dict.fromkeys(SCHEMA[kind]) | told, allow_nan=False) + "\n"
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"time": now, "kind": kind} | dict.fromkeys(SCHEMA[kind]) | told, allow_nan=False) + "\n"
         try:
-            os.write(self._handle, line.encode())
+            self._append((b"" if self._at_line() else b"\n") + line.encode())
         except OSError as error:
             self.close()
-            print(f"the log cannot be written: {self.path}: {error.strerror}; the runs go on", file=sys.stderr)
+            said = f"the log cannot be written: {self.path}: {error.strerror}; the runs go on"
+            print(said, file=Lossy(sys.stderr), flush=True)
+
+    def _at_line(self) -> bool:
+        """Whether the file is at the beginning of a line."""
+        if os.lseek(self._handle, 0, os.SEEK_END) == 0:
+            return True
+        os.lseek(self._handle, -1, os.SEEK_END)
+        return os.read(self._handle, 1) == b"\n"  # what is written goes to the end, wherever we read
+
+    def _append(self, line: bytes) -> None:
+        """All of it: a disk that is nearly full takes a part of what it is given, and says how much."""
+        while line:
+            line = line[os.write(self._handle, line) :]
 
     def close(self) -> None:
         if self._handle is not None:
@@ -94,10 +115,14 @@ class Log:
 
 
 class Logged:
-    """A listener that logs what it hears, and passes it on to another one."""
+    """A listener that logs what it hears, and passes it on to another one.
+
+    What a run says of its work again and again is logged every EVERY seconds, whoever makes it.
+    """
 
     def __init__(self, log: Log, other: Progress, *, trials: bool = False):
         self.log, self.other, self.trials = log, other, trials
+        self._last: dict[str, tuple[str, float]] = {}
 
     def begin(self, plan: Sequence[Event]) -> None:
         stored = sum(event.phase != "queued" for event in plan)
@@ -107,8 +132,17 @@ class Logged:
         self.other.begin(plan)
 
     def update(self, event: Event) -> None:
-        self._tell(event)
+        if event.phase in ASIDE or self._due(event):
+            self._tell(event)
         self.other.update(event)
+
+    def _due(self, event: Event) -> bool:
+        now = time.monotonic()
+        phase, before = self._last.get(event.hash, ("", 0.0))
+        if event.phase == phase in WORKING and now - before < EVERY:
+            return False
+        self._last[event.hash] = (event.phase, now)
+        return True
 
     def end(self) -> None:
         self.other.end()
@@ -131,11 +165,24 @@ def logged(path: str | Path, **begins: Any) -> Iterator[Log]:
         with warned(lambda text: log.write("warning", text=text)):
             yield log
     except BaseException as error:
-        known = 130 if isinstance(error, KeyboardInterrupt) else 2 if isinstance(error, UserError | OSError) else None
-        log.write("end", code=known, reason=str(error) or type(error).__name__)
+        log.write("end", code=exit_code(error), reason=str(error) or type(error).__name__)
         raise
     finally:
         log.close()
+
+
+class _Handler(logging.Handler):
+    """Hands on what is logged, and ends nothing where that cannot be said, as logging asks of handlers."""
+
+    def __init__(self, told: Callable[[logging.LogRecord], None]):
+        super().__init__(logging.WARNING)
+        self.told = told
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self.told(record)
+        except Exception:
+            self.handleError(record)
 
 
 class warned:
@@ -148,8 +195,7 @@ class warned:
     def __enter__(self) -> "warned":
         self._shows = warnings.showwarning
         warnings.showwarning = self._show
-        self._handler = logging.Handler(logging.WARNING)
-        self._handler.emit = self._emit
+        self._handler = _Handler(self._logged)
         root = logging.getLogger()
         # Without a handler of its own, logging prints warnings; with ours alone, it would not.
         self._last = None if root.handlers else logging.lastResort
@@ -166,7 +212,7 @@ class warned:
         self._once(f"{category.__name__}: {message}")
         self._shows(message, category, filename, lineno, file, line)
 
-    def _emit(self, record: logging.LogRecord) -> None:
+    def _logged(self, record: logging.LogRecord) -> None:
         # What we log ourselves is an event already.
         if not record.name.startswith("gnomon."):
             self._once(record.getMessage())

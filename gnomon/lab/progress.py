@@ -13,9 +13,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from gnomon.lab.events import ASIDE, DONE, ENDED, LOST, Event, Progress, Quiet
+from gnomon.lab.events import ASIDE, DONE, ENDED, LOST, WORKING, Event, Progress, Quiet
+from gnomon.lab.lossy import Lossy
 
-WORKING = ("start", "train", "measure")
 MARGIN = 4
 """Columns left free at the right: a terminal writes ^C for Ctrl-C at the cursor, which must not start a new line there,
 or the next drawing begins a line too low and the header stays behind."""
@@ -30,9 +30,13 @@ STYLES = {"finished": "green", "stored": "green", "failed": "bold red", "diverge
 
 
 def listener(stream: TextIO, *, quiet: bool = False, as_json: bool = False) -> Progress:
-    """The listener for a stream: JSON lines or silence if asked for, a live table on a terminal, else plain lines."""
+    """The listener for a stream: JSON lines or silence if asked for, a live table on a terminal, else plain lines.
+
+    Where the stream takes no more, nothing more is shown; the runs go on.
+    """
     if quiet:
         return Quiet()
+    stream = Lossy(stream)
     if as_json:
         return JsonLines(stream)
     console = Console(file=stream, highlight=False)

@@ -157,7 +157,11 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     draft.record["status"] = "finished"
     _finish(draft, store, accelerator)
     for tracker in accelerator.trackers:
-        tracker.finish()
+        try:
+            tracker.finish()
+        except Exception as error:  # the run has finished: its record is written
+            told = logging.getLogger(f"tracker.{tracker.name}")
+            told.warning("the tracker has not ended well: %s: %s", type(error).__name__, error)
     at = next(row for row in draft.record["lengths"] if row["length"] == training.length)
     shown = {key: at.get(key) for key in ("loss", "exact")}
     settings.report(draft.event("finished", step=training.steps, steps=training.steps, **shown))

@@ -170,4 +170,6 @@ class Sweep:
         self._note(experiment, "waiting", reason="another process is making this run")
 
     def _note(self, experiment: Experiment, phase: str, reason: str | None = None) -> None:
-        self.progress.update(event(experiment, phase, reason))
+        # What another sweep has made may have failed there.
+        record = self.store.record(experiment.hash) if phase == "stored" else None
+        self.progress.update(event(experiment, phase, reason) if record is None else planned(experiment, record))

@@ -1,6 +1,8 @@
 """What is wrong with a store: each run held against its experiment, its tables and its weights, and what was left."""
 
+import shlex
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -12,12 +14,12 @@ from gnomon.errors import StoreError
 from gnomon.lab import consistency, sums, written
 from gnomon.lab.experiment import Experiment, hash_of
 from gnomon.lab.files import identity
-from gnomon.lab.store import HASH, TRIALS, Store
+from gnomon.lab.store import HASH, RECORD, TRIALS, WEIGHTS, Store, unreadable
 
 FILES = {
-    "finished": ("record.json", "curve.parquet", "positions.parquet", "weights.safetensors"),
-    "diverged": ("record.json", "curve.parquet"),
-    "failed": ("record.json",),
+    "finished": (RECORD, "curve.parquet", "positions.parquet", WEIGHTS),
+    "diverged": (RECORD, "curve.parquet"),
+    "failed": (RECORD,),
 }
 """What lies in the folder of a run that has ended so. One that failed may have some of the others."""
 
@@ -42,17 +44,24 @@ class Fault:
 def verify(store: Store) -> list[Fault]:
     """Everything that is wrong with a store, and what was left in it; nothing is changed, and no user's code is run.
 
-    Found: whatever contradicts itself, its experiment, another file of the run or the sums of its files. Of a run that
-    has no sums a number that nothing repeats, such as one weight, may have changed to another finite one unseen.
+    Found: whatever contradicts the sums of its files, itself, its experiment or another file of the run.
     """
     faults = [*_beside(store)]
     for hash in store.hashes():
         faults += _run(store, hash)
     faults += _work(store)
-    trials = store.path / TRIALS
-    if trials.is_dir():
-        faults += [replace(fault, where=f"{TRIALS}/{fault.where}") for fault in verify(Store(trials))]
+    if (store.path / TRIALS).is_dir():
+        faults += _trials(store)
     return faults
+
+
+def _trials(store: Store) -> list[Fault]:
+    """What is wrong with the store of trials; one that a killed process was about to make has nothing in it."""
+    try:
+        found = verify(store.trials())
+    except StoreError as error:
+        return [Fault("wrong", TRIALS, f"{error.asked}: {error.given}", error.do)]
+    return [replace(fault, where=f"{TRIALS}/{fault.where}") for fault in found]
 
 
 def _beside(store: Store) -> Iterator[Fault]:
@@ -75,46 +84,83 @@ def _run(store: Store, hash: str) -> list[Fault]:
             if identity(store.folder(hash)) == seen:
                 raise
             continue
+        except OSError as error:
+            found = [_unread(store, hash, error)]
         if not found or identity(store.folder(hash)) == seen:
             return found
     return []
 
 
+def _unread(store: Store, hash: str, error: OSError) -> Fault:
+    """That a run cannot be looked at, and why."""
+    at = Path(error.filename or store.folder(hash))
+    told = unreadable(at, error)
+    where = str(at.relative_to(store.path)) if at.is_relative_to(store.path) else hash
+    return Fault("wrong", where, f"it cannot be read: {error.strerror}", told.do)
+
+
 def _looked(store: Store, hash: str) -> Iterator[Fault]:
-    """What is wrong by what the run says, and then by the sums of its files, where nothing else tells."""
+    """What is wrong by the sums of the files, and then by what these say, as far as they can be read."""
     folder = store.folder(hash)
-    found = [*_inside(store, hash)]
-    yield from found
-    named = {fault.where for fault in found}
-    for name, what in sums.wrong(folder).items():
-        if f"{hash}/{name}" not in named:
-            yield Fault("wrong", f"{hash}/{name}", what, f"remove {folder} and {AGAIN}")
+    bad = sums.wrong(folder, FILES["finished"])
+    for name, what in bad.items():
+        do = _remove(store, hash)
+        do += f"; if its files are known to be whole: {_vouch(folder)}" if name == sums.NAME else ""
+        yield Fault("wrong", f"{hash}/{name}", what, do)
+    if bad.keys().isdisjoint((sums.NAME, RECORD)):
+        yield from (fault for fault in _inside(store, hash) if fault.where.partition("/")[2] not in bad)
+
+
+def _vouch(folder: Path) -> str:
+    """What makes the sums of a run anew."""
+    return f"cd {shlex.quote(str(folder))} && sha256sum -- [!S]* > {sums.NAME}"
+
+
+def _remove(store: Store, hash: str) -> str:
+    """To make a run again, by the command that it was made by."""
+    command = AGAIN
+    with suppress(StoreError):
+        record = store.record(hash)
+        command = f"run again: {_here(record['command'], store)}" if record and record.get("command") else AGAIN
+    return f"remove {shlex.quote(str(store.folder(hash)))} and {command}"
+
+
+def _here(command: str, store: Store) -> str:
+    """A command with this store in place of the one that it names: a store is moved and copied, its records are not."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    if words[:2] != ["gnomon", "compare"]:
+        return command
+    of = store.path if store.within is None else store.within.path
+    given = [at for at, word in enumerate(words) if word == "--store"]
+    words = [word for at, word in enumerate(words) if at not in given and at - 1 not in given]
+    return shlex.join([*words, "--store", str(of)])
 
 
 def _inside(store: Store, hash: str) -> Iterator[Fault]:
     folder = store.folder(hash)
-    remove = f"remove {folder} and {AGAIN}"
+    remove = _remove(store, hash)
     try:
         record = store.record(hash)
     except StoreError as error:
-        file = folder / "record.json"
+        file = folder / RECORD
         what = str(error.given).removeprefix(f"{file}: ")
         renamed = _hash_within(file) not in (None, hash)
-        # A newer record says itself what to do.
+        # A newer record, and one that we may not read, say themselves what to do.
         do = _rename(store, folder) if renamed else remove if "damaged" in error.asked else error.do
-        yield Fault("wrong", f"{hash}/record.json", f"{error.asked}: {what}", do)
+        yield Fault("wrong", f"{hash}/{RECORD}", f"{error.asked}: {what}", do)
         return
     if record is None:
         return
-    if record.get("command"):
-        remove = f"remove {folder} and run again: {record['command']}"
     try:
         experiment = Experiment.from_json(record["experiment"])
     except UNREADABLE as error:
         what = f"this gnomon does not know its experiment: {str(error).partition(chr(10))[0]}"
-        yield Fault("wrong", f"{hash}/record.json", what, f"read it by the gnomon that wrote it, or {remove}")
+        yield Fault("wrong", f"{hash}/{RECORD}", what, f"read it by the gnomon that wrote it, or {remove}")
         return
-    yield from _all(f"{hash}/record.json", remove, consistency.of_record(record, experiment))
+    yield from _all(f"{hash}/{RECORD}", remove, consistency.of_record(record, experiment))
     if record["status"] not in FILES:
         return
     has = {file.name for file in folder.iterdir()}
@@ -126,7 +172,7 @@ def _inside(store: Store, hash: str) -> Iterator[Fault]:
     checks = {
         "curve.parquet": consistency.of_curve(store, record, experiment),
         "positions.parquet": consistency.of_positions(store, record, experiment),
-        "weights.safetensors": consistency.of_weights(store, record, experiment),
+        WEIGHTS: consistency.of_weights(store, record, experiment),
     }
     for name, found in checks.items():
         if name in has:
@@ -183,14 +229,22 @@ def _checkpoint(store: Store, hash: str, where: str, has_run: bool) -> Fault | N
     from gnomon.lab import checkpoint
 
     file = store.checkpoint(hash)
-    if not checkpoint.whole(file, hash):
+    at = checkpoint.step_of(file, hash)
+    if not checkpoint.whole(file, hash) or at != _steps(file):
         return _unusable(file, where, hash)
     if not has_run:
-        at = checkpoint.step_of(file, hash)
         return Fault("left", where, f"a run that was stopped at step {at:,}", f"{AGAIN}: it goes on from there")
     if _status(store, hash) in ("finished", "diverged"):
         return Fault("left", where, "a checkpoint of a run that has ended", f"remove {file}")
     return None
+
+
+def _steps(file: Path) -> int:
+    """The steps that a checkpoint has the losses of; it says their number beside them as well, under no sum."""
+    from safetensors import safe_open
+
+    with safe_open(file, "pt") as opened:
+        return opened.get_slice("history.losses").get_shape()[0]
 
 
 def _held(store: Store, hash: str) -> bool:
@@ -199,7 +253,7 @@ def _held(store: Store, hash: str) -> bool:
     if not lock.is_file():
         return False
     try:
-        with filelock.FileLock(lock, timeout=0):
+        with filelock.FileLock(lock, timeout=0, fallback_to_soft=False):
             return False
     except (filelock.Timeout, OSError):  # who may not write here cannot ask
         return True
@@ -217,17 +271,17 @@ def _unusable(file: Path, where: str, hash: str) -> Fault:
     """A checkpoint that its run does not go on from."""
     from safetensors import safe_open
 
-    from gnomon.lab.checkpoint import UNUSABLE, step_of
+    from gnomon.lab.checkpoint import FORMAT, UNUSABLE
 
     do = f"remove {file}: training begins anew"
     try:
         with safe_open(file, "pt") as opened:
-            owner = (opened.metadata() or {}).get("experiment")
+            told = opened.metadata() or {}
     except UNUSABLE as error:
         return Fault("wrong", where, f"a checkpoint that cannot be read: {error}", do)
-    if owner != hash:
-        return Fault("wrong", where, f"a checkpoint of another run: {owner}", do)
-    if step_of(file, hash):
+    if told.get("experiment") != hash:
+        return Fault("wrong", where, f"a checkpoint of another run: {told.get('experiment')}", do)
+    if told.get("format") == FORMAT:
         return Fault("wrong", where, "a checkpoint whose numbers are not those that the run wrote", do)
     return Fault("left", where, "a checkpoint as another gnomon writes it", do)
 

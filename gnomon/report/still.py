@@ -45,14 +45,14 @@ def figure(records: Sequence[Record], path: Path | str, *, quantity: str | None 
         )
     spec |= {"background": LIGHT.paper}
     if path.suffix == ".svg":
-        put(path, vl_convert.vegalite_to_svg(spec).encode())
+        put(path, vl_convert.vegalite_to_svg(spec).encode(), "the figure")
     else:
-        put(path, vl_convert.vegalite_to_png(spec, scale=2))
+        put(path, vl_convert.vegalite_to_png(spec, scale=2), "the figure")
     return path
 
 
-def put(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, with its folders, to be read by others as well. StoreError where it cannot."""
-    with writing(path):
+def put(path: Path, content: bytes, what: str = "the page") -> None:
+    """Write a file whole or not at all, with its folders. StoreError where it cannot, with `what` it is."""
+    with writing(path, what):
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, lambda file: (file.write_bytes(content), file.chmod(0o644)))
+    replace_file(path, lambda file: file.write_bytes(content), what)

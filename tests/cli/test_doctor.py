@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import namedtuple
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
@@ -331,6 +332,39 @@ def test_locks_that_hold_nothing(monkeypatch, tmp_path: Path):
     finding = checks.locks(tmp_path / "runs")
     assert finding.status == "wrong" and "is, to another process, ours" in finding.found
     assert listed(tmp_path) == []
+
+
+Mount = namedtuple("Mount", "device mountpoint fstype opts")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "said"),
+    [
+        ("nfs4", "rw,vers=4.2,local_lock=none", ""),
+        ("nfs", "rw,vers=3,nolock,local_lock=all", "nolock"),
+        ("nfs", "rw,vers=3,local_lock=flock", "local_lock=flock"),
+        ("nfs", "rw,vers=3,local_lock=posix", ""),
+        ("lustre", "rw,localflock", "localflock"),
+        ("lustre", "rw,flock", ""),
+        ("ext4", "rw,nolock", ""),
+    ],
+)
+def test_locks_that_one_machine_alone_sees(monkeypatch, tmp_path: Path, kind: str, options: str, said: str):
+    """No second machine is asked, and it is said so; what options of the mount tell is told."""
+    mounts = [
+        Mount("/dev/a", "/", "ext4", "rw"),
+        Mount("host:/b", str(tmp_path.resolve()), kind, options),
+        Mount("host:/c", str(tmp_path.resolve() / "run"), "nfs", "nolock"),
+    ]
+    monkeypatch.setattr("psutil.disk_partitions", lambda all: mounts)
+    finding = checks.locks(tmp_path / "runs")
+    assert finding.status == ("warning" if said else "ok") and finding.found.count("a second process of this machine")
+    if said:
+        assert f"is {kind}, mounted with {said}" in finding.found and "two machines" in finding.do
+    else:
+        assert "no other machine was asked" in finding.found and kind in finding.found
+    monkeypatch.setattr("psutil.disk_partitions", lambda all: [])
+    assert "no other machine was asked" in checks.locks(tmp_path / "runs").found
 
 
 def test_a_disk_that_is_full(monkeypatch, tmp_path: Path):

@@ -1,12 +1,14 @@
 """Stdout is for what a command says, whatever a user's file prints; and one that cannot be written is told."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gnomon.lab.store import Store
 from tests.cli.processes import environment, process
 
 NOISY = """
@@ -23,6 +25,10 @@ class Noisy(Encoding):
     def __init__(self):
         super().__init__()
         print("built")
+"""
+FAILS = """
+    def embed(self, x, pos):
+        return x if x.shape[0] == 1 else x.reshape(7, 7)
 """
 SIZES = ["--text", "book.txt", "--steps", "1", "--length", "16", "--lengths", "16", "--workers", "1"]
 PLAN = """
@@ -74,6 +80,33 @@ def test_a_stderr_that_cannot_be_written_changes_no_exit_code(where: str):
     done = shell(f"cite ropes {where}")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
     assert shell(f"cite rope {where}").stdout.startswith("@")
+
+
+@pytest.mark.parametrize(
+    ("where", "words"), [("a pipe without a reader", []), ("/dev/full", ["--json"])], ids=["pipe", "full"]
+)
+def test_runs_are_made_whether_or_not_their_progress_can_be_shown(here: Path, where: str, words: list[str]):
+    """And what they have found is said, and their exit code is that of the runs: 1, since one has failed."""
+    (here / "noisy.py").write_text(NOISY + FAILS)
+    if where == "/dev/full":
+        stderr = os.open(where, os.O_WRONLY)
+    else:
+        reader, stderr = os.pipe()
+        os.close(reader)
+    line = [sys.executable, "-m", "gnomon", "compare", "plan.py", "--encoding", "noisy.py:Noisy", *SIZES, "--cpu"]
+    told = dict(stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment(), cwd=here, timeout=300)
+    done = subprocess.run([*line, *words], **told)
+    os.close(stderr)
+    assert done.returncode == 1 and "report" in done.stdout
+    assert sorted(record["status"] for record in Store(here / "runs").records()) == ["failed", "finished"]
+
+
+def test_a_stdout_that_cannot_be_written_is_told_after_the_runs(here: Path):
+    line = f"{sys.executable} -m gnomon compare plan.py {' '.join(SIZES)} --cpu --log-json log > /dev/full"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=environment(), cwd=here, timeout=300)
+    assert done.returncode == 2 and "No space left on device: stdout" in done.stderr and "Traceback" not in done.stderr
+    assert json.loads((here / "log").read_text().splitlines()[-1])["code"] == 2
+    assert [record["status"] for record in Store(here / "runs").records()] == ["finished"]
 
 
 def test_what_an_encoding_lacks_is_an_escape(here: Path):

@@ -1,5 +1,7 @@
 """`gnomon results --verify`: every damage to a store is named, and a store that is whole passes."""
 
+import errno
+import io
 import json
 import random
 import shutil
@@ -14,9 +16,9 @@ from safetensors.torch import load_file, save_file
 from gnomon.lab import consistency, sums
 from gnomon.lab.experiment import Experiment, hash_of
 from gnomon.lab.run import Settings
-from gnomon.lab.store import MARKER, Store
+from gnomon.lab.store import MARKER, TRIALS, Store
 from gnomon.lab.verify import Fault, verify
-from tests.lab.toys import make, toy, write_text
+from tests.lab.toys import make, toy, vouch, write_text
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +42,11 @@ def store(whole: tuple[Path, dict[str, str]], tmp_path: Path) -> Store:
     return Store(shutil.copytree(whole[0], tmp_path / "runs"))
 
 
-@pytest.fixture
-def unsummed(store: Store) -> Store:
-    """As an older gnomon wrote it, which kept no sums."""
+def vouched(store: Store) -> list[Fault]:
+    """What is found beside what the sums tell: they are made anew, as if the run had written what is there now."""
     for file in store.path.glob(f"*/{sums.NAME}"):
-        file.unlink()
-    return store
+        vouch(file.parent)
+    return verify(store)
 
 
 @pytest.fixture
@@ -53,9 +54,9 @@ def run(whole: tuple[Path, dict[str, str]]) -> str:
     return whole[1]["rope"]
 
 
-def only(store: Store) -> Fault:
+def only(store: Store, found: Callable[[Store], list[Fault]] = verify) -> Fault:
     """The one fault of a store."""
-    [fault] = verify(store)
+    [fault] = found(store)
     assert fault.do
     return fault
 
@@ -89,10 +90,10 @@ def test_it_is_asked_alone(gnomon, store: Store, other: list[str]):
 
 @pytest.mark.parametrize("name", ["record.json", "curve.parquet", "positions.parquet", "weights.safetensors"])
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.99], ids=["empty", "half", "end"])
-def test_a_file_that_is_cut_off(unsummed: Store, run: str, name: str, share: float):
-    file = unsummed.folder(run) / name
+def test_a_file_that_is_cut_off(store: Store, run: str, name: str, share: float):
+    file = store.folder(run) / name
     file.write_bytes(file.read_bytes()[: int(share * file.stat().st_size)])
-    fault = only(unsummed)
+    fault = only(store, vouched)
     assert (fault.kind, fault.where) == ("wrong", f"{run}/{name}") and f"remove {file.parent}" in fault.do
 
 
@@ -112,16 +113,16 @@ def test_any_byte_that_flips_is_found_by_the_sums(store: Store, run: str, name: 
 
 
 @pytest.mark.parametrize("name", ["curve.parquet", "positions.parquet", "record.json"])
-def test_no_byte_that_flips_ends_the_check(unsummed: Store, run: str, name: str, monkeypatch):
+def test_no_byte_that_flips_ends_the_check(store: Store, run: str, name: str, monkeypatch):
     """Without sums some flips are not seen; none of them is a traceback."""
     monkeypatch.setattr(consistency, "of_weights", lambda *run: ())
-    file, draw, found = unsummed.folder(run) / name, random.Random(name), 0
+    file, draw, found = store.folder(run) / name, random.Random(name), 0
     good = file.read_bytes()
     for _ in range(40):
         bad = bytearray(good)
         bad[draw.randrange(len(good))] ^= 1 << draw.randrange(8)
         file.write_bytes(bad)
-        found += bool(verify(unsummed))
+        found += bool(vouched(store))
     assert found > 10
 
 
@@ -171,22 +172,22 @@ RECORD: dict[str, tuple[tuple, object, str]] = {
 
 
 @pytest.mark.parametrize("name", RECORD)
-def test_a_record_that_contradicts_itself_or_its_experiment(unsummed: Store, run: str, name: str):
+def test_a_record_that_contradicts_itself_or_its_experiment(store: Store, run: str, name: str):
     path, value, said = RECORD[name]
-    change(unsummed.folder(run) / "record.json", *path, to=value)
-    faults = verify(unsummed)
+    change(store.folder(run) / "record.json", *path, to=value)
+    faults = vouched(store)
     assert {fault.kind for fault in faults} == {"wrong"} and all(fault.where.startswith(run) for fault in faults)
     assert [fault for fault in faults if said in fault.what and fault.do], [fault.what for fault in faults]
 
 
-def test_an_experiment_of_another_gnomon(unsummed: Store, run: str):
-    file = unsummed.folder(run) / "record.json"
+def test_an_experiment_of_another_gnomon(store: Store, run: str):
+    file = store.folder(run) / "record.json"
     record = json.loads(file.read_text())
     record["experiment"]["format"] = 1
     record["hash"] = hash_of(record["experiment"])
     file.write_text(json.dumps(record))
-    file.parent.rename(unsummed.folder(record["hash"]))
-    assert "does not know its experiment" in next(fault for fault in verify(unsummed) if fault.kind == "wrong").what
+    file.parent.rename(store.folder(record["hash"]))
+    assert "does not know its experiment" in next(fault for fault in vouched(store) if fault.kind == "wrong").what
 
 
 TABLES: dict[str, tuple[str, Callable, str]] = {
@@ -206,21 +207,21 @@ TABLES: dict[str, tuple[str, Callable, str]] = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_that_contradicts_its_record(unsummed: Store, run: str, name: str):
+def test_a_table_that_contradicts_its_record(store: Store, run: str, name: str):
     kind, spoil, said = TABLES[name]
-    file = unsummed.folder(run) / f"{kind}.parquet"
+    file = store.folder(run) / f"{kind}.parquet"
     held = parquet.read_table(file)
     parquet.write_table(type(held).from_pylist(spoil(held.to_pylist()), schema=held.schema), file)
-    fault = verify(unsummed)[0]
+    fault = vouched(store)[0]
     assert fault.where == f"{run}/{kind}.parquet" and said in fault.what
 
 
 @pytest.mark.parametrize("kind", ["curve", "positions"])
-def test_a_table_with_other_columns(unsummed: Store, run: str, kind: str):
-    file = unsummed.folder(run) / f"{kind}.parquet"
+def test_a_table_with_other_columns(store: Store, run: str, kind: str):
+    file = store.folder(run) / f"{kind}.parquet"
     held = parquet.read_table(file)
     parquet.write_table(held.rename_columns(["other", *held.column_names[1:]]), file)
-    fault = only(unsummed)
+    fault = only(store, vouched)
     assert fault.where == f"{run}/{kind}.parquet" and "other: int64" in fault.what
 
 
@@ -248,12 +249,12 @@ def spoilt(tensors: dict, metadata: dict, how: str, other: str) -> None:
         ("owner", "they are those of the run"),
     ],
 )
-def test_weights_of_another_model(unsummed: Store, run: str, whole, how: str, said: str):
-    file, metadata = unsummed.weights(run), {"experiment": run}
+def test_weights_of_another_model(store: Store, run: str, whole, how: str, said: str):
+    file, metadata = store.weights(run), {"experiment": run}
     tensors = load_file(file)
     spoilt(tensors, metadata, how, whole[1]["refused"])
     save_file(tensors, file, metadata)
-    faults = verify(unsummed)
+    faults = vouched(store)
     assert {fault.where for fault in faults} == {f"{run}/weights.safetensors"} and said in faults[0].what
 
 
@@ -267,27 +268,51 @@ def test_a_users_code_is_not_run(tmp_path: Path, whole):
     store = Store(tmp_path / "runs")
     assert verify(store) == []
     change(store.folder(experiment.hash) / "record.json", "parameters", "total", to=7)
-    assert "its record says 7" in verify(store)[0].what
+    assert "its record says 7" in vouched(store)[0].what
 
 
-def test_a_run_that_has_another_name(unsummed: Store, run: str):
-    folder = unsummed.folder(run)
+def test_what_may_not_be_read_is_no_end_of_the_check(store: Store, run: str, monkeypatch):
+    opened = io.open
+
+    def refuse(file, *given, **more):
+        if isinstance(file, Path) and run in file.parts:
+            raise PermissionError(errno.EACCES, "Permission denied", str(file))
+        return opened(file, *given, **more)
+
+    monkeypatch.setattr("io.open", refuse)
+    fault = only(store)
+    assert fault.where.startswith(f"{run}/") and "Permission denied" in fault.what and "owner" in fault.do
+
+
+def test_a_store_of_trials_that_was_about_to_be_made_is_no_end_of_the_check(store: Store, run: str):
+    """A process is killed between the folder and its marker, or while it writes that."""
+    (store.path / TRIALS).mkdir()
+    assert verify(store) == []
+    (store.path / TRIALS / f"{MARKER}.0123.tmp").touch()
+    assert (only(store).kind, only(store).where) == ("left", f"{TRIALS}/{MARKER}.0123.tmp")
+    (store.path / TRIALS / MARKER).write_text("{")
+    fault = next(fault for fault in verify(store) if fault.kind == "wrong")
+    assert fault.where == TRIALS and "the marker of a store is damaged" in fault.what and "write it anew" in fault.do
+
+
+def test_a_run_that_has_another_name(store: Store, run: str):
+    folder = store.folder(run)
     for name in ("0123456789abcdef", "my best run"):
-        folder.rename(unsummed.path / name)
-        [fault] = [fault for fault in verify(unsummed) if fault.kind == "wrong"]
-        assert name in fault.where and fault.do == f"rename it: mv {unsummed.path / name} {folder}"
-        (unsummed.path / name).rename(folder)
-    shutil.copytree(folder, unsummed.path / "copy")
-    assert "under its own name" in only(unsummed).do
-    assert f"remove {unsummed.path / 'copy'}" in only(unsummed).do
+        folder.rename(store.path / name)
+        [fault] = [fault for fault in vouched(store) if fault.kind == "wrong"]
+        assert name in fault.where and fault.do == f"rename it: mv {store.path / name} {folder}"
+        (store.path / name).rename(folder)
+    shutil.copytree(folder, store.path / "copy")
+    assert "under its own name" in only(store, vouched).do
+    assert f"remove {store.path / 'copy'}" in only(store, vouched).do
 
 
-def test_a_file_in_the_place_of_a_run_and_one_that_is_no_part_of_it(unsummed: Store, run: str):
-    (unsummed.folder(run) / "notes.txt").write_text("x")
-    assert (only(unsummed).kind, only(unsummed).where) == ("left", f"{run}/notes.txt")
-    (unsummed.folder(run) / "notes.txt").unlink()
-    (unsummed.path / ("a" * 16)).write_text("x")
-    assert only(unsummed).where == "a" * 16
+def test_a_file_in_the_place_of_a_run_and_one_that_is_no_part_of_it(store: Store, run: str):
+    (store.folder(run) / "notes.txt").write_text("x")
+    assert (only(store, vouched).kind, only(store, vouched).where) == ("left", f"{run}/notes.txt")
+    (store.folder(run) / "notes.txt").unlink()
+    (store.path / ("a" * 16)).write_text("x")
+    assert only(store, vouched).where == "a" * 16
 
 
 def checkpoint(store: Store, hash: str, owner: str, step: int = 5) -> Path:
@@ -323,6 +348,16 @@ def test_a_checkpoint_in_which_a_number_is_another(store: Store, whole):
     written = bytearray(path.read_bytes())
     written[-1] ^= 1
     path.write_bytes(written)
+    assert only(store).kind == "wrong" and "not those that the run wrote" in only(store).what
+
+
+@pytest.mark.parametrize(("old", "new"), [(b'"5"', b'"6"'), (b'"5"', b'"x"'), (b'"step"', b'"stfp"')])
+def test_a_checkpoint_whose_step_is_another(store: Store, whole, old: bytes, new: bytes):
+    """It is told beside the numbers, and is none of them."""
+    path = checkpoint(store, whole[1]["failed"], whole[1]["failed"])
+    held = path.read_bytes()
+    assert held.count(old) == 1
+    path.write_bytes(held.replace(old, new))
     assert only(store).kind == "wrong" and "not those that the run wrote" in only(store).what
 
 

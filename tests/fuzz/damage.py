@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,8 +71,11 @@ def _paths(document: Any, path: tuple = ()) -> Iterator[tuple]:
         yield from _paths(value, (*path, key)) if len(path) < 40 else ()
 
 
-TORN = ("cut", "null", "byte order", "utf-16", "twice", "binary", "latin", "deep", "empty", "newlines", "comma")
-"""What becomes of the bytes of a file."""
+TORN = (
+    *("cut", "null", "byte order", "utf-16", "twice", "binary", "latin", "deep", "empty", "newlines", "comma"),
+    *("digit", "bit", "digit", "bit"),
+)
+"""What becomes of the bytes of a file. The last ones leave it readable: only what it says is another."""
 
 
 def torn(text: bytes, how: str, place: float) -> bytes:
@@ -89,7 +93,18 @@ def torn(text: bytes, how: str, place: float) -> bytes:
         "empty": b"",
         "newlines": text.replace(b"\n", b"\r\n"),
         "comma": text[:at] + b",," + text[at:],
+        "digit": _other_digit(text, at),
+        "bit": text[:at] + bytes([text[at] ^ 1 << at % 8]) + text[at + 1 :] if text else text,
     }[how]
+
+
+def _other_digit(text: bytes, at: int) -> bytes:
+    """The next digit from a place on, or the first one, is another."""
+    found = re.search(rb"[0-9]", text[at:]) or re.search(rb"[0-9]", text)
+    if found is None:
+        return text
+    at = found.start() + (at if found.string is not text else 0)
+    return text[:at] + b"%d" % ((text[at] - ord("0") + 1 + at % 9) % 10) + text[at + 1 :]
 
 
 def to_text(document: Any) -> bytes:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from gnomon.lab.experiment import hash_of
 from tests.fuzz.damage import TORN, damaged, damages, places, to_text, torn
 from tests.fuzz.sandbox import Sandbox
-from tests.fuzz.watched import call, inside
+from tests.fuzz.watched import Finding, call, inside
+from tests.lab.toys import vouch
 
 READERS = (
     ["results", "toys"],
@@ -29,6 +30,11 @@ READERS = (
 )
 DEAR = [line for line in READERS if line[0] == "report"]
 READ = st.one_of(*[st.sampled_from([line for line in READERS if line not in DEAR])] * 3, st.sampled_from(DEAR))
+ANSWERS = [line for line in READERS if line[0] in ("results", "report", "probe") and "--verify" not in line]
+"""What says the same whenever it is asked of the same store."""
+
+_answers: dict[tuple, tuple[str, dict[str, bytes]]] = {}
+
 TOLD = [line for line in READERS if line[0] in ("results", "report") and "--verify" not in line]
 """They read exported results too."""
 
@@ -45,6 +51,7 @@ def record(sandbox: Sandbox, made: tuple) -> None:
         found = damaged(json.loads((folder / "record.json").read_text()), changes)
         found = _agreeing(found) if agrees else found
         (folder / "record.json").write_bytes(to_text(found))
+        vouch(folder)  # or nobody would look at what it says
         name = found.get("hash") if isinstance(found, dict) else None
         if agrees and isinstance(name, str) and name != folder.name and name.isalnum():
             folder.rename(folder.with_name(name))
@@ -64,13 +71,32 @@ def told(sandbox: Sandbox, made: tuple) -> None:
 
 
 def file(sandbox: Sandbox, made: tuple) -> None:
-    """A file of a store, whichever, is torn."""
+    """A file of a store, whichever, is torn: what a command then says is what it said before, or no answer."""
     line, which, how, place = made
+    with sandbox.unchanged([*line, "new", "new.html", "new.svg"]), inside(sandbox.work):
+        whole = _answer(sandbox, line)
     with sandbox.unchanged([*line, "new", "new.html", "new.svg"]), inside(sandbox.work):
         known = sorted(path for path in Path("toys").rglob("*") if path.is_file() and path.suffix != ".lock")
         path = known[int(which * len(known))]
         path.write_bytes(torn(path.read_bytes(), how, place))
-        call(line, sandbox.home)
+        found = call(line, sandbox.home)
+        if line in ANSWERS and found.code == 0 and (found.out, _written()) != whole:
+            raise Finding(f"{path} is torn ({how}), and gnomon {line} gives another answer:\n{found.out}")
+
+
+def _answer(sandbox: Sandbox, line: list[str]) -> tuple[str, dict[str, bytes]] | None:
+    """What a command says and writes while the store is whole."""
+    key = (sandbox.home, *line)
+    if line in ANSWERS and key not in _answers:
+        _answers[key] = (call(line, sandbox.home).out, _written())
+    return _answers.get(key)
+
+
+def _written() -> dict[str, bytes]:
+    """The files that a command was told to write."""
+    named = (Path("new"), Path("new.html"), Path("new.svg"))
+    files = [file for path in named for file in (path.iterdir() if path.is_dir() else [path]) if file.is_file()]
+    return {str(file): file.read_bytes() for file in files}
 
 
 def _agreeing(record: object) -> object:

@@ -1,6 +1,7 @@
 """A few examples of each attack, and whether an attack would find what no command may do."""
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from gnomon import cli
-from tests.fuzz import watched
+from gnomon.lab import sums
+from tests.fuzz import stored, watched
 from tests.fuzz.attacks import ATTACKS, Attack
 from tests.fuzz.damage import damaged, torn
 from tests.fuzz.sandbox import Sandbox, make
@@ -95,6 +97,25 @@ def test_a_document_is_damaged_where_it_is_said():
     assert damaged(document, [(0.4, "double", 0)])["a"] == [1, {"b": 2}, 1]
     assert document == {"a": [1, {"b": 2}], "c": "x"}
     assert torn(b"0123456789", "cut", 0.5) == b"01234"
+    assert torn(b"loss: 0.5, more", "digit", 0.9) == b"loss: 7.5, more" and torn(b"none", "digit", 0.5) == b"none"
+    assert torn(b"aaaa", "bit", 0.5) == b"aaea" and torn(b"", "bit", 0.5) == b""
+
+
+def test_an_answer_that_is_another_is_found(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch):
+    """A number of a record is changed, and nobody looks at its sum."""
+    monkeypatch.setattr("tempfile.tempdir", str(sandbox.home))
+    monkeypatch.setattr(sums, "_hold", lambda found, told: None)
+    text = (sandbox.work / "toys" / sandbox.runs[0] / "record.json").read_text()
+    with pytest.raises(Finding, match="gives another answer"):
+        for at in (match.start(1) for match in re.finditer(r'"loss": (\d)', text)):
+            stored.file(sandbox, (["results", "toys", "--csv"], *_at(sandbox, text, at)))
+
+
+def _at(sandbox: Sandbox, text: str, at: int) -> tuple[float, str, float]:
+    """Which file of the store is the first record, how it is torn, and where."""
+    known = sorted(path for path in (sandbox.work / "toys").rglob("*") if path.is_file() and path.suffix != ".lock")
+    which = known.index(sandbox.work / "toys" / sandbox.runs[0] / "record.json")
+    return (which + 0.5) / len(known), "digit", (at + 0.5) / len(text)
 
 
 def test_the_long_form_says_what_it_has_found(capsys, monkeypatch: pytest.MonkeyPatch):

@@ -10,16 +10,20 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
+from accelerate.tracking import GeneralTracker
 
 from gnomon.errors import OptionError
 from gnomon.lab import engine
 from gnomon.lab.checkpoint import step_of
 from gnomon.lab.events import Event
 from gnomon.lab.interrupt import Interrupted, flagged
+from gnomon.lab.run import Settings
 from gnomon.lab.store import Store
+from gnomon.lab.sweep import Sweep
 from tests.lab.toys import make, results, toy
 
 
@@ -197,3 +201,48 @@ def test_workers_are_counted_from_one(text: Path, tmp_path: Path, workers: int):
 def test_nothing_to_run_is_a_mistake(tmp_path: Path):
     with pytest.raises(OptionError, match="nothing to run"):
         engine.run([], tmp_path / "runs")
+
+
+class Broken(GeneralTracker):
+    """A tracker that cannot come to its end, as without a network."""
+
+    name, requires_logging_directory = "broken", False
+
+    def __init__(self):
+        super().__init__()
+
+    def store_init_configuration(self, values: dict) -> None:
+        pass
+
+    def log(self, values: dict, step: int | None = None, **given: object) -> None:
+        pass
+
+    def finish(self) -> None:
+        raise ConnectionError("no network")
+
+    @property
+    def tracker(self) -> None:
+        return None
+
+
+def test_a_run_whose_tracker_does_not_end_has_finished(text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    """What is told of it is what its record says."""
+    heard, experiment = [], toy(text, steps=2)
+    make(experiment, tmp_path / "runs", Settings(trackers=(Broken(),), report=heard.append))
+    assert Store(tmp_path / "runs").record(experiment.hash)["status"] == "finished"
+    assert heard[-1].phase == "finished" and "failed" not in {event.phase for event in heard}
+    [told] = [record for record in caplog.records if record.name == "tracker.broken"]
+    assert "ConnectionError: no network" in told.getMessage()
+
+
+def test_a_run_that_has_failed_in_another_sweep_is_told_with_its_reason(text: Path, tmp_path: Path):
+    """Meanwhile, so that it was to be made when this sweep began."""
+    store, heard = Store(tmp_path / "runs", create=True), Listener()
+    failing, finishing = toy(text, "learned", options={"max_positions": 10}), toy(text, steps=2)
+    for experiment in (failing, finishing):
+        make(experiment, store.path)
+    workers = SimpleNamespace(count=1, retries=0)
+    Sweep([failing, finishing], workers, store, {"retry": False}, heard)._fill()
+    told = {event.hash: (event.phase, event.reason) for event in heard.heard}
+    assert told[finishing.hash] == ("stored", None)
+    assert told[failing.hash] == ("failed", store.record(failing.hash)["reason"])

@@ -248,7 +248,7 @@ def test_two_sweeps_without_locks_end_and_the_first_record_stays(words: list[str
     assert outcome(path) == expected
 
 
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOTSUP])
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS])
 def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int):
     def none(lock: NoLock, **given: Any) -> None:
         raise OSError(number, os.strerror(number))
@@ -258,6 +258,40 @@ def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(StoreError, match="has no locks") as error, Store(tmp_path, create=True).claim("0" * 16):
         pass
     assert os.strerror(number) in error.value.given and "--store" in error.value.do
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
+def test_where_flock_is_refused_no_claim_is_given_that_nobody_gives_back(tmp_path: Path, monkeypatch, number: int):
+    """What a lock of another kind would leave, once its holder was killed, is a claim for ever."""
+
+    def refuse(handle: int, how: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    store = Store(tmp_path, create=True)
+    with pytest.raises(StoreError, match="has no locks") as error, store.claim("0" * 16):
+        pass
+    assert os.strerror(number) in error.value.given and "--store" in error.value.do
+    monkeypatch.undo()
+    with store.claim("0" * 16) as ours:
+        assert ours
+
+
+def test_finished_stands_over_diverged_and_that_over_failed(text: Path, tmp_path: Path):
+    """A retry that fails takes nothing away from what a run has shown before."""
+    experiment = toy(text, learning_rate=1e30, warmup=0.0)
+    make(experiment, tmp_path / "runs")
+    store = Store(tmp_path / "runs")
+    diverged = store.record(experiment.hash)
+    assert diverged["status"] == "diverged" and (curve := store.curve(experiment.hash))
+    store.write(diverged | {"status": "failed", "reason": "killed"}, {})
+    assert store.record(experiment.hash) == diverged and len(store.curve(experiment.hash)) == len(curve)
+    store.write(diverged | {"reason": "again"}, {})
+    assert store.record(experiment.hash)["reason"] == "again"
+    store.write(finished := diverged | {"status": "finished", "reason": None}, {})
+    for late in (diverged, diverged | {"status": "failed"}):
+        store.write(late, {})
+        assert store.record(experiment.hash) == finished
 
 
 def test_of_two_records_of_a_run_the_finished_and_of_those_the_first_stays(text: Path, tmp_path: Path):

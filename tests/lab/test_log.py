@@ -1,9 +1,12 @@
 """`--log-json`: what is written, line by line, is what docs/log.md says; nothing of it is lost or half-written."""
 
+import errno
 import json
 import logging
 import os
 import re
+import signal
+import time
 import warnings
 from dataclasses import fields
 from pathlib import Path
@@ -157,6 +160,111 @@ def test_a_disk_that_fills_up_ends_the_log_and_not_the_runs(tmp_path: Path, monk
     for _ in range(3):
         log.write("end", code=0)
     assert capsys.readouterr().err.count("No space left on device") == 1
+
+
+@pytest.mark.parametrize("room", [0, 30, 60])
+def test_half_a_line_of_a_full_disk_is_no_part_of_the_next(tmp_path: Path, monkeypatch, room: int):
+    """A disk takes what it has room for and says how much; then there is room again, and the command is given again."""
+    log, write = Log(tmp_path / "log"), os.write
+    log.write("end", code=0)
+    left = [room]
+
+    def nearly_full(handle: int, held: bytes) -> int:
+        if not left[0]:
+            raise OSError(28, "No space left on device")
+        taken = write(handle, held[: left[0]])
+        left[0] -= taken
+        return taken
+
+    with monkeypatch.context() as now:
+        now.setattr("gnomon.lab.log.os.write", nearly_full)
+        log.write("end", code=1)
+    Log(tmp_path / "log").write("end", code=2)
+    found = (tmp_path / "log").read_text().splitlines()
+    assert [json.loads(found[at])["code"] for at in (0, -1)] == [0, 2] and len(found) == 2 + bool(room)
+
+
+def test_a_write_that_takes_a_part_is_gone_on_with(tmp_path: Path, monkeypatch):
+    log, write = Log(tmp_path / "log"), os.write
+    monkeypatch.setattr("gnomon.lab.log.os.write", lambda handle, held: write(handle, held[:7]))
+    for code in (0, 1):
+        log.write("end", code=code)
+    assert [line["code"] for line in lines(tmp_path / "log")] == [0, 1]
+
+
+def test_what_cannot_be_formatted_is_told_of_and_ends_nothing(tmp_path: Path, monkeypatch, capsys):
+    class Unsayable(UserWarning):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # those of pytest raise
+    with logged(tmp_path / "log", command="", store="", gnomon=""):
+        logging.getLogger("other").warning("%d tokens", "many")
+        logging.getLogger("other").warning(Unsayable())
+        logging.getLogger("other").warning("said")
+    assert [line["text"] for line in lines(tmp_path / "log")[1:]] == ["said"]
+    assert "%d tokens" in capsys.readouterr().err
+
+
+def test_a_run_tells_its_work_four_times_a_second_whoever_makes_it(tmp_path: Path, monkeypatch):
+    now = iter(0.01 * at for at in range(1000))
+    monkeypatch.setattr("gnomon.lab.log.time.monotonic", lambda: next(now))
+    log = Logged(Log(tmp_path / "log"), Quiet())
+    for step in range(100):
+        log.update(Event("a", "rope", 0, "train", step))
+    for phase in ("checkpoint", "warning", "warning", "measure", "finished"):
+        log.update(Event("a", "rope", 0, phase, reason="said"))
+    found = lines(tmp_path / "log")
+    told = [line.get("phase", "warning") for line in found]
+    assert told == ["train"] * 4 + ["checkpoint", "warning", "warning", "measure", "finished"]
+
+
+@pytest.mark.parametrize("at", ["gnomon.lab.engine.run_plan", "gnomon.commands.compare.write"], ids=["before", "after"])
+def test_sigterm_is_told_with_its_exit_code_at_any_time(at: str, folder: Path, monkeypatch, tmp_path: Path):
+    """Also before the first run and after the last one, where no worker would hear it."""
+
+    def terminate(*given: object, **more: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(10)
+
+    monkeypatch.chdir(folder)
+    before = signal.signal(signal.SIGTERM, lambda *given: pytest.fail("nobody has heard it"))
+    try:
+        with quick.in_this_process():
+            monkeypatch.setattr(at, terminate)
+            words = ["compare", "plan.py", "--cpu", "--store", str(tmp_path / "runs")]
+            assert main([*words, "--log-json", str(tmp_path / "log")]) == 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    end = lines(tmp_path / "log")[-1]
+    assert (end["kind"], end["code"]) == ("end", 130) and "terminated" in end["reason"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (BrokenPipeError(errno.EPIPE, "Broken pipe", "stdout"), 0),
+        (OSError(errno.ENOSPC, "No space left on device", "stdout"), 2),
+        (StoreError("gone"), 2),
+        (KeyboardInterrupt(), 130),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), None),
+        (ZeroDivisionError(), None),
+    ],
+    ids=["pipe", "full", "mistake", "interrupted", "another pipe", "bug"],
+)
+def test_the_code_of_the_end_is_that_of_the_command(error, code, folder: Path, monkeypatch, tmp_path: Path):
+    def end(*given: object) -> None:
+        raise error
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("gnomon.commands.compare.Compare._made", end)
+    words = ["compare", "plan.py", "--log-json", str(tmp_path / "log")]
+    if code is None:
+        with pytest.raises(type(error)):
+            main(words)
+    else:
+        assert main(words) == code
+    assert lines(tmp_path / "log")[-1]["code"] == code
 
 
 def test_a_folder_that_cannot_be_made_is_a_users_error(tmp_path: Path):

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from gnomon.lab.events import Event, Quiet
+from gnomon.lab.lossy import Lossy
 from gnomon.lab.progress import JsonLines, LiveTable, PlainLines, clock, listener, sentence
 
 TRAIN = Event("a" * 16, "rope", 0, "train", 300, 600, 2.0123, 31_400.0, 24.6)
@@ -153,3 +154,43 @@ def test_clock(seconds: float, shown: str):
 def test_every_phase_has_words():
     for phase in ("queued", "waiting", "start", "stored", "stopped"):
         assert sentence(Event("a" * 16, "rope", 3, phase)).startswith("rope seed 3: ")
+
+
+class Gone(io.StringIO):
+    """A stream, perhaps of a terminal, that is gone after some words."""
+
+    def __init__(self, words: int, terminal: bool):
+        super().__init__()
+        self.words, self.terminal = words, terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def write(self, text: str) -> int:
+        if not self.words:
+            raise BrokenPipeError(32, "Broken pipe")
+        self.words -= 1
+        return super().write(text)
+
+
+@pytest.mark.parametrize("words", [0, 1, 5])
+@pytest.mark.parametrize("how", ["lines", "json", "terminal"])
+def test_what_cannot_be_shown_ends_the_showing_and_nothing_else(words: int, how: str):
+    told = listener(Gone(words, how == "terminal"), as_json=how == "json")
+    told.begin(PLAN)
+    for event in EVENTS:
+        told.update(event)
+    told.end()
+
+
+def test_a_stream_that_takes_no_more_is_asked_no_more():
+    stream = Gone(1, False)
+    lossy = Lossy(stream)
+    for text in ("one", "two", "three"):
+        print(text, file=lossy, end="", flush=True)
+        stream.words += text == "two"
+    assert stream.getvalue() == "one" and lossy.lost and not lossy.isatty()
+    lossy = Lossy(io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    lossy.writelines(["é", "e"])
+    lossy.flush()
+    assert lossy.buffer.getvalue() == b"e" and not lossy.lost

@@ -1,7 +1,10 @@
 """The store: whole runs or none, ours or refused, and the numbers by SQL."""
 
+import errno
+import io
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from gnomon.errors import StoreError, UserError
 from gnomon.lab.query import run_row
 from gnomon.lab.run import Settings
 from gnomon.lab.store import MARKER, Store
-from tests.lab.toys import STEPS, make, results, toy
+from tests.lab.toys import STEPS, make, results, toy, vouch
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +62,51 @@ def test_reading_makes_no_store(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("marker", "said"),
-    [('{"format": 2}', "newer"), ('{"format": "x"}', "unknown"), ("{", "damaged"), ("[]", "damaged")],
+    [('{"format": 2}', "newer"), ('{"format": "x"}', "damaged"), ("{", "damaged"), ("[]", "damaged")],
 )
 def test_a_store_of_another_format_is_refused(tmp_path: Path, marker: str, said: str):
     (tmp_path / MARKER).write_text(marker)
     with pytest.raises(StoreError, match=said):
         Store(tmp_path, create=True)
+
+
+@pytest.mark.parametrize("marker", ["", "{", "[]", '{"format": "x"}', '{"fosmat": 1}', None])
+def test_a_store_whose_marker_is_damaged_is_not_given_up(filled: Store, tmp_path: Path, marker: str | None):
+    path = Path(shutil.copytree(filled.path, tmp_path / "my runs"))
+    (path / MARKER).unlink()
+    if marker is not None:
+        (path / MARKER).write_text(marker)
+    with pytest.raises(StoreError, match="the marker of a store is damaged") as error:
+        Store(path, create=True)
+    subprocess.run(["sh", "-c", error.value.do.partition(": ")[2]], check=True)
+    assert Store(path).records() == filled.records()
+
+
+def test_a_file_that_may_not_be_read_is_told_as_that(filled: Store, tmp_path: Path, monkeypatch):
+    """As in a store of somebody else's, and not as damage, whose cure is to remove the run."""
+    path = Path(shutil.copytree(filled.path, tmp_path / "runs"))
+    store, hash = Store(path), next(r["hash"] for r in filled.records() if r["label"] == "rope")
+    opened, closed = io.open, set()
+
+    def refuse(file, *given, **more):
+        if isinstance(file, Path) and file.name in closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(file))
+        return opened(file, *given, **more)
+
+    monkeypatch.setattr("io.open", refuse)
+    for name, read in {
+        MARKER: lambda: Store(path),
+        "record.json": store.records,
+        "SHA256SUMS": store.records,
+        "curve.parquet": lambda: store.curve(hash),
+        "positions.parquet": store.table,
+        "weights.safetensors": lambda: store.weights(hash),
+    }.items():
+        closed.clear()
+        closed.add(name)
+        with pytest.raises(StoreError, match="cannot be read") as error:
+            read()
+        assert "Permission denied" in error.value.given and "owner" in error.value.do and "remove" not in error.value.do
 
 
 def test_a_finished_run_has_all_it_should(filled: Store):
@@ -200,6 +242,7 @@ def test_a_part_of_a_record_that_is_none_is_damage(filled: Store, tmp_path: Path
     path = shutil.copytree(filled.path, tmp_path / "runs")
     file = next(path.glob("*/record.json"))
     file.write_text(json.dumps(json.loads(file.read_text()) | {part: value}))
+    vouch(file.parent)
     with pytest.raises(StoreError, match=f"it lacks, or says by another kind of value: {part}"):
         Store(path).records()
 
@@ -252,9 +295,12 @@ def test_a_damaged_record_is_an_error_and_never_a_number(text: Path, tmp_path: P
     store = Store(tmp_path / "runs")
     file = store.folder(experiment.hash) / "record.json"
     file.write_text(spoil(file.read_text()))
-    for read in (store.records, store.table, lambda: make(experiment, store.path)):
-        with pytest.raises(StoreError, match=experiment.hash):
-            read()
+    for vouched in (False, True):
+        if vouched:
+            vouch(file.parent)
+        for read in (store.records, store.table, lambda: make(experiment, store.path)):
+            with pytest.raises(StoreError, match=experiment.hash):
+                read()
 
 
 def test_a_record_that_lacks_what_every_record_says_is_damaged(text: Path, tmp_path: Path):
@@ -265,6 +311,7 @@ def test_a_record_that_lacks_what_every_record_says_is_damaged(text: Path, tmp_p
     whole = json.loads(file.read_text())
     for name, wrong in (("label", None), ("lengths", "x"), ("cost", [])):
         file.write_text(json.dumps(whole | {name: wrong}))
+        vouch(file.parent)
         with pytest.raises(StoreError, match=name):
             store.records()
 

@@ -11,9 +11,9 @@ import torch
 import gnomon
 from gnomon.cli import main
 from gnomon.lab.run import Settings
-from gnomon.lab.store import Store
+from gnomon.lab.store import WEIGHTS, Store
 from tests.fuzz.watched import Finding, guarding, inside
-from tests.lab.toys import STEPS, make, toy
+from tests.lab.toys import STEPS, make, toy, vouch
 
 MODULES = sorted(Path(gnomon.__file__).parent.rglob("*.py"))
 UNPICKLE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "jsonpickle", "yaml"}
@@ -69,7 +69,8 @@ def test_a_pickle_in_the_place_of_weights_is_not_opened(text: Path, tmp_path: Pa
         lambda file: torch.save({"weight": Bomb(mark)}, file),
         lambda file: file.write_bytes(pickle.dumps(Bomb(mark))),
     ):
-        write(store.weights(experiment.hash))
+        write(store.folder(experiment.hash) / WEIGHTS)
+        vouch(store.folder(experiment.hash))
         for line in (["probe", "--store", "runs"], ["results", "runs", "--verify"], ["report", "runs"]):
             with inside(tmp_path), guarding(tmp_path):
                 assert main(line) == {"probe": 2, "results": 1, "report": 2}[line[0]]

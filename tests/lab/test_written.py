@@ -16,7 +16,7 @@ from gnomon.lab.exported import RECORDS, Exported, export
 from gnomon.lab.presets import problem
 from gnomon.lab.store import Store
 from gnomon.lab.tasks.jsonl import Jsonl
-from tests.lab.toys import make, toy
+from tests.lab.toys import make, toy, vouch
 from tests.report import fakes
 from tests.report.test_answers import record as answered
 
@@ -70,6 +70,7 @@ def test_another_kind_of_value_is_told_by_where_it_stands(change: str, store: St
     record["hash"] = hash_of(record["experiment"])
     folder = store.folder(store.hashes()[0])
     (folder / "record.json").write_text(json.dumps(record))
+    vouch(folder)
     folder.rename(store.folder(record["hash"]))
     for read in (store.records, store.table):
         with pytest.raises(StoreError) as error:
@@ -102,6 +103,8 @@ def test_lists_without_end_are_damage_wherever_json_is_read(store: Store, tmp_pa
         (store.path / "gnomon-store.json", lambda: Store(store.path)),
     ):
         file.write_text(DEEP)
+        if file.name == "record.json":
+            vouch(file.parent)
         with pytest.raises(StoreError, match="lists within lists without end"):
             read()
     (tmp_path / "pairs").write_text(DEEP)
@@ -116,6 +119,7 @@ def test_odd_letters_are_exported_and_read_again(store: Store, tmp_path: Path):
     file = store.folder(hash) / "record.json"
     record = json.loads(file.read_text()) | {"reason": "\udcff\u2028\u0085 \x1c日本", "status": "failed"}
     file.write_text(json.dumps(record))
+    vouch(file.parent)
     export(store, tmp_path / "told")
     [read] = Exported(tmp_path / "told").records()
     assert read["reason"] == record["reason"]

@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from gnomon.lab import corpus
+from gnomon.lab import corpus, sums
 from gnomon.lab.experiment import Experiment, Measure, Model, Text, Training
 from gnomon.lab.run import Outcome, Settings, run
 from gnomon.lab.store import Store
@@ -52,6 +52,11 @@ def toy(text: Path, encoding: str = "rope", **changes: Any) -> Experiment:
 def make(experiment: Experiment, path: Path, settings: Settings = Settings()) -> Outcome:
     """One run in this process."""
     return run(experiment, Store(path, create=True), settings)
+
+
+def vouch(folder: Path) -> None:
+    """Make the sums of a run anew: what its files say is then what the run wrote, and not damage."""
+    sums.write(folder / sums.NAME)
 
 
 def results(store: Store, hash: str) -> dict[str, Any]:

@@ -79,7 +79,8 @@ class Subject:
 def restored(store: Store, hash: str, examples: int = 16) -> Subject:
     """The model of a finished run, its weights in float64. StoreError where it has none."""
     record = store.record(hash)
-    if record is None or record["status"] != "finished" or not store.weights(hash).is_file():
+    weights = store.weights(hash)
+    if record is None or record["status"] != "finished" or not weights.is_file():
         raise StoreError(
             "a probe needs the weights of a finished run",
             given=f"{hash}: " + ("no such run" if record is None else f"{record['status']}, {record['reason']}"),
@@ -87,5 +88,5 @@ def restored(store: Store, hash: str, examples: int = 16) -> Subject:
         )
     experiment = Experiment.from_json(record["experiment"])
     task = build.task_of(experiment)
-    model = build.restore(experiment, task, store.weights(hash)).double().eval()
+    model = build.restore(experiment, task, weights).double().eval()
     return Subject(Reader(model, experiment.training.length), task, experiment, examples)
