@@ -139,7 +139,7 @@ with Pool(store, settings, threads=1) as pool:
     pool.start(experiment)
     while True:
         message = pool.next(60.0)
-        if message.content["event"]["phase"] == "train":
+        if message.said.phase == "train":
             print(pool.running[experiment.hash].pid, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -14,12 +14,13 @@ from gnomon.errors import OptionError, StoreError, UserError
 from gnomon.lab import agent, cluster, engine, sweep
 from gnomon.lab.events import Event, Quiet
 from gnomon.lab.experiment import Experiment
-from gnomon.lab.pool import task
+from gnomon.lab.process import task
 from gnomon.lab.progress import LiveTable, sentence
 from gnomon.lab.run import Settings, run
 from gnomon.lab.store import Store
 from gnomon.lab.sweep import Sweep
-from gnomon.lab.workers import End, Message
+from gnomon.lab.wire import End
+from gnomon.lab.workers import Exit, Message
 from tests.lab.toys import toy
 
 GIB = 2**30
@@ -53,24 +54,23 @@ def test_a_cluster_without_room_is_refused(nodes):
 
 
 class Fakes:
-    """Workers that end as they are told: a run is made, or its worker ends in that way."""
+    """Workers that end as they are told: a run is made, or its worker says or has that end."""
 
-    count, gpus = 1, False
+    count, gpus, delay = 1, False, 0.0
 
-    def __init__(self, store: Store, ends: Sequence[End | None], retries: int):
+    def __init__(self, store: Store, ends: Sequence[Exit | End | None], retries: int):
         self.store, self.ends, self.retries = store, list(ends), retries
         self.heard: list[Message] = []
 
     def start(self, experiment: Experiment) -> None:
-        if self.ends[0] is None:
-            self.heard.append(Message(experiment.hash, {"end": run(experiment, self.store, Settings())}))
-        self.heard.append(Message(experiment.hash, None))
+        end = self.ends.pop(0)
+        if not isinstance(end, Exit):
+            self.heard.append(Message(experiment.hash, end or End(run(experiment, self.store, Settings()))))
+            end = Exit("the process ended with code 0")
+        self.heard.append(Message(experiment.hash, end))
 
     def next(self, timeout: float) -> Message | None:
         return self.heard.pop(0) if self.heard else None
-
-    def end(self, hash: str) -> End:
-        return self.ends.pop(0) or End("")
 
     def stop(self) -> None:
         pass
@@ -84,8 +84,8 @@ class Listener(Quiet):
         self.phases.append(event.phase)
 
 
-LOST = End("its worker was lost on b", lost=True)
-UNBEGUN = End("its worker was lost before it began", lost=True, begun=False)
+LOST = Exit("its worker was lost on b", lost=True)
+UNBEGUN = Exit("its worker was lost before it began", lost=True, begun=False)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ UNBEGUN = End("its worker was lost before it began", lost=True, begun=False)
         ([UNBEGUN, LOST, UNBEGUN, UNBEGUN, None], 1, ["lost"] * 4, None),
         ([UNBEGUN] * (sweep.UNBEGUN + 1), 1, ["lost"] * sweep.UNBEGUN + ["failed"], UNBEGUN.reason),
         ([LOST], 0, ["failed"], "its worker was lost on b"),
-        ([End("the process ended with code 1")], 2, ["failed"], "the process ended with code 1"),
+        ([Exit("the process ended with code 1")], 2, ["failed"], "the process ended with code 1"),
     ],
 )
 def test_a_run_is_begun_again_as_often_as_its_worker_may_be_lost(
@@ -112,7 +112,7 @@ def test_a_run_is_begun_again_as_often_as_its_worker_may_be_lost(
 
 def test_a_node_that_can_make_no_run_ends_the_sweep(text: Path, tmp_path: Path):
     store, wrong = Store(tmp_path / "runs", create=True), OptionError("another version of torch")
-    made = Sweep([toy(text)], Fakes(store, [End("", error=wrong)], 3), store, SETTINGS, Listener())
+    made = Sweep([toy(text)], Fakes(store, [Exit("", error=wrong)], 3), store, SETTINGS, Listener())
     with pytest.raises(OptionError) as raised:
         made.run(lambda: False)
     assert raised.value is wrong and store.hashes() == []
@@ -137,7 +137,7 @@ def test_a_node_on_which_no_run_can_be_made_says_why(
         given[name] = value.format(here=tmp_path) if isinstance(value, str) else value
     told = task(toy(text), Store(tmp_path / "runs", create=True), 1, SETTINGS, given["folder"])
     messages = agent.Agent(told, given["log"], given["wanted"]).messages()
-    assert next(messages)["node"] == "0123"
+    assert next(messages).node == "0123"
     with pytest.raises(kind, match=said):
         next(messages)
 
