@@ -19,8 +19,8 @@ from gnomon.lab.pool import Pool
 from gnomon.lab.store import Store
 from tests.drill import forked
 
-EVERY = 0.02
-"""Seconds between two checkpoints."""
+EVERY = 0.0
+"""Seconds between two checkpoints: there is one after each step, so that a kill costs one step at most."""
 
 SAID, REPORTING = ".said", ".reporting"
 """Beside the list of workers: what the command says, and a file that is there once it makes its report."""
@@ -82,7 +82,7 @@ def _forked(told: Path, arguments: Sequence[str], before: Callable[[], None]) ->
     sys.exit(run(told, arguments))
 
 
-def _nothing() -> None:
+def nothing() -> None:
     pass
 
 
@@ -94,7 +94,7 @@ class Command:
     """
 
     def __init__(
-        self, told: Path, arguments: Sequence[str], *, real: bool = False, before: Callable[[], None] = _nothing
+        self, told: Path, arguments: Sequence[str], *, real: bool = False, before: Callable[[], None] = nothing
     ):
         self.told, self.real = told, real
         told.touch()
