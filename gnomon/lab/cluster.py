@@ -7,7 +7,7 @@ on one machine, started by an agent (`gnomon.lab.agent`), so it gives the same n
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -110,8 +110,8 @@ class Cluster:
             else:
                 ray.kill(agent)  # it waits for room, and would for ever
 
-    def _said(self, hash: str, agent: Any) -> Iterator[Event | End | Exit]:
-        """What an agent has heard of its worker, with the node; or how the agent was lost. For a thread of its own."""
+    def _said(self, hash: str, agent: Iterable[Any]) -> Iterator[Event | End | Exit]:
+        """What an agent says, with the node, or how the agent was lost; for a thread of its own."""
         import ray
         from ray.exceptions import RayError
 

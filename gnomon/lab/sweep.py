@@ -52,8 +52,8 @@ def event(experiment: Experiment, phase: Any, reason: str | None = None) -> Even
 class Sweep:
     """Has the runs made by `workers`, whatever happens to any of them.
 
-    settings: those of `gnomon.lab.run`. `waiting` holds what is still to be made; StoreError and other UserErrors
-    where no run can be made.
+    settings: those of `gnomon.lab.run`. `waiting` holds what is still to be made, `started` what has a worker, `unseen`
+    what was made and is not seen here yet. StoreError and other UserErrors where no run can be made.
     """
 
     def __init__(
@@ -67,10 +67,14 @@ class Sweep:
         self.waiting = {e.hash: e for e in experiments}
         self.workers, self.store, self.settings, self.progress = workers, store, settings, progress
         self.started: dict[str, Experiment] = {}
-        self.later: dict[str, float] = {}
-        self.ends: dict[str, End] = {}
-        self.losses: Counter[tuple[str, bool]] = Counter()
         self.unseen: dict[str, tuple[Experiment, float]] = {}
+        """With the time until which it may be."""
+        self.later: dict[str, float] = {}
+        """Until when a run is left alone."""
+        self.ends: dict[str, End] = {}
+        """Last words of workers whose processes have not yet ended."""
+        self.losses: Counter[tuple[str, bool]] = Counter()
+        """How often a worker of a run was lost that had begun, and that had not."""
         self._stop: Callable[[], bool] = lambda: False
 
     def run(self, stop: Callable[[], bool]) -> None:
@@ -185,6 +189,7 @@ class Sweep:
             if not ours:
                 self.waiting[experiment.hash] = experiment
                 return
+            refresh(self.store.path)
             record = self.store.record(experiment.hash)
             if not missing(record, self.settings["retry"]):
                 # It died after its last word to the store, and before that to us.
