@@ -2,21 +2,25 @@
 
 import os
 from pathlib import Path
-from typing import Any
+
+import torch
 
 from gnomon.encodings import alibi, learned, rope, t5
+from gnomon.positions import Positions
 
 STEPS = "steps"
 """The folder beside this file that has, under the number of each process, a letter for each step it has begun."""
 
 
 class Counted:
-    """Before an encoding: its `draw` is called at each step of training, and nowhere else."""
+    """Before an encoding: its `draw` is given the rows of a batch at each step of training, and nowhere else."""
 
-    def draw(self, *given: Any) -> Any:
-        with (Path(__file__).with_name(STEPS) / str(os.getpid())).open("ab") as file:
-            file.write(b".")
-        return super().draw(*given)
+    def draw(self, pos: Positions, generator: torch.Generator, *rows: int) -> Positions:
+        # Without rows gnomon looks what kind of thing a user's hook gives, once in a new Python.
+        if rows:
+            with (Path(__file__).with_name(STEPS) / str(os.getpid())).open("ab") as file:
+                file.write(b".")
+        return super().draw(pos, generator, *rows)
 
 
 class Learned(Counted, learned.Learned):

@@ -222,5 +222,5 @@ def begun_anew(trained: Sequence[int], steps: int) -> list[str]:
     each = [begun for begun in trained if begun]
     if sum(each) < steps:
         return [f"was trained for {sum(each)} steps of {steps}: they were not counted"]
-    most = steps + len(each) - 1
-    return [f"was trained for {sum(each)} steps by {len(each)} processes: {most} do"] if sum(each) > most else []
+    most, by = steps + len(each) - 1, " + ".join(map(str, each))
+    return [f"was trained for {by} = {sum(each)} steps: {most} do"] if sum(each) > most else []
