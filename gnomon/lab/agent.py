@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import gnomon
 from gnomon.errors import OptionError, StoreError
-from gnomon.lab import process
+from gnomon.lab import spawn
 from gnomon.lab.events import Event
 from gnomon.lab.wire import End
 from gnomon.lab.workers import Exit
@@ -39,7 +39,7 @@ class Agent:
 
     def __init__(self, task: Mapping[str, Any], log: str, wanted: Mapping[str, str]):
         self.task, self.log, self.wanted = task, Path(log), wanted
-        self.worker: process.Process | None = None
+        self.worker: spawn.Process | None = None
         self._stopped, self._turn = False, threading.Lock()
 
     def messages(self) -> Iterator[Place | Event | End | Exit]:
@@ -49,11 +49,11 @@ class Agent:
         self._check(place)
         with self._turn:
             if not self._stopped:
-                self.worker = process.begin(self.task, self.log, _path())
+                self.worker = spawn.begin(self.task, self.log, _path())
         if self.worker is None:
             yield Exit("it was stopped before it began", lost=True, stopped=True, begun=False)
         else:
-            yield from process.said(self.worker, self.log)
+            yield from spawn.said(self.worker, self.log)
 
     def stop(self) -> None:
         """Ask the worker to stop after a checkpoint; where there is none yet, there will be none."""

@@ -18,7 +18,7 @@ from gnomon.lab.events import Event
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.files import writing
 from gnomon.lab.machine import MEMORY, most_threads
-from gnomon.lab.process import task
+from gnomon.lab.spawn import task
 from gnomon.lab.store import Store
 from gnomon.lab.wire import End
 from gnomon.lab.workers import Exit, Mailbox, Message

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gnomon.lab import process
+from gnomon.lab import spawn
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.store import Store
 from gnomon.lab.workers import Exit, Mailbox, Message
@@ -26,11 +26,11 @@ class Pool:
         threads: int,
         count: int = 1,
         devices: Sequence[str] = (),
-        begin: process.Begin = process.begin,
+        begin: spawn.Begin = spawn.begin,
     ):
         self.store, self.settings, self.threads = store, settings, threads
         self.count, self.gpus = count, bool(devices)
-        self.running: dict[str, process.Process] = {}
+        self.running: dict[str, spawn.Process] = {}
         self._begin, self._free, self._on = begin, list(devices), {}
         self._messages = Mailbox()
 
@@ -39,9 +39,9 @@ class Pool:
         hash, log = experiment.hash, self.store.log(experiment.hash)
         if self._free:
             self._on[hash] = self._free.pop()
-        told = process.task(experiment, self.store, self.threads, self.settings)
+        told = spawn.task(experiment, self.store, self.threads, self.settings)
         worker = self.running[hash] = self._begin(told, log, sys.path, self._on.get(hash))
-        self._messages.listen(hash, process.said(worker, log))
+        self._messages.listen(hash, spawn.said(worker, log))
 
     def next(self, timeout: float) -> Message | None:
         message = self._messages.next(timeout)
@@ -63,7 +63,7 @@ class Pool:
             _end(worker)
 
 
-def _end(worker: process.Process) -> None:
+def _end(worker: spawn.Process) -> None:
     """Let nothing be left of a worker, which has ended already where it could be heard."""
     worker.kill()
     worker.wait()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import gnomon.report  # noqa: F401
 from gnomon.cli import main
 from gnomon.commands import compare, report
-from gnomon.lab import engine, process
+from gnomon.lab import engine, spawn
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.pool import Pool
 from gnomon.lab.store import Store
@@ -49,7 +49,7 @@ class _Told(Pool):
             file.write(f"{experiment.hash} {self.running[experiment.hash].pid}\n")
 
 
-def run(told: Path, arguments: Sequence[str], begin: process.Begin = forked.begin) -> int:
+def run(told: Path, arguments: Sequence[str], begin: spawn.Begin = forked.begin) -> int:
     """The command, in this process; its exit code. `begin`: how it starts its workers."""
 
     def drill(store: Store, settings: Mapping[str, Any], asked: int | None, runs: int) -> Pool:
@@ -143,4 +143,4 @@ class Command:
 
 
 if __name__ == "__main__":
-    sys.exit(run(Path(sys.argv[1]), sys.argv[2:], process.begin))
+    sys.exit(run(Path(sys.argv[1]), sys.argv[2:], spawn.begin))

@@ -10,21 +10,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gnomon.lab import process, worker
+from gnomon.lab import spawn, worker
 
 HEARD = (signal.SIGINT, signal.SIGTERM)
 
 
 def begin(task: Mapping[str, Any], log: Path, path: Sequence[str], device: str | None = None) -> "Forked":
-    """`gnomon.lab.process.begin` in a moment. The path is this process's."""
+    """`gnomon.lab.spawn.begin` in a moment. The path is this process's."""
     with log.open("wb") as errors:
-        made = Forked(errors.fileno(), process.environment(task, device))
-    process.tell(made, task)
+        made = Forked(errors.fileno(), spawn.environment(task, device))
+    spawn.tell(made, task)
     return made
 
 
 class Forked:
-    """A `gnomon.lab.process.Process`."""
+    """A `gnomon.lab.spawn.Process`."""
 
     def __init__(self, errors: int, environment: Mapping[str, str]):
         taken, given = os.pipe()

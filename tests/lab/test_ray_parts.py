@@ -17,9 +17,9 @@ from gnomon.errors import OptionError, StoreError, UserError
 from gnomon.lab import agent, cluster, engine, sweep, wire
 from gnomon.lab.events import Event, Quiet
 from gnomon.lab.experiment import Experiment
-from gnomon.lab.process import task
 from gnomon.lab.progress import LiveTable, sentence
 from gnomon.lab.run import Settings, run
+from gnomon.lab.spawn import task
 from gnomon.lab.store import Store
 from gnomon.lab.sweep import Sweep
 from gnomon.lab.wire import End
