@@ -1,16 +1,19 @@
 """On a node of a Ray cluster: starts the worker of one run there, and passes on what it says. No torch here."""
 
 import socket
-import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gnomon
 from gnomon.errors import OptionError, StoreError
-from gnomon.lab import pool
+from gnomon.lab import spawn
+from gnomon.lab.events import Event
+from gnomon.lab.wire import End
+from gnomon.lab.workers import Exit
 
 SHARED = "give it a path that every node sees as the same folder, on a shared file system: --store FOLDER"
 
@@ -18,6 +21,13 @@ SHARED = "give it a path that every node sees as the same folder, on a shared fi
 def versions() -> dict[str, str]:
     """What must be the same everywhere: runs by two versions of these are no comparison."""
     return {"gnomon": gnomon.__version__, "torch": version("torch").partition("+")[0]}
+
+
+class Place(NamedTuple):
+    """Where an agent is: the number that Ray has given the node, and the name of the machine."""
+
+    node: str
+    host: str
 
 
 class Agent:
@@ -29,24 +39,31 @@ class Agent:
 
     def __init__(self, task: Mapping[str, Any], log: str, wanted: Mapping[str, str]):
         self.task, self.log, self.wanted = task, Path(log), wanted
-        self.worker: subprocess.Popen | None = None
+        self.worker: spawn.Process | None = None
+        self._stopped, self._turn = False, threading.Lock()
 
-    def messages(self) -> Iterator[dict[str, Any]]:
-        """Where this is, then what the worker says, then its exit code. UserError where no run can be made here."""
-        node = _node()
-        yield {"node": node, "host": socket.gethostname()}
-        self._check(node)
-        self.worker = pool.begin(self.task, self.log, _path())
-        yield from pool.said(self.worker)
-        yield {"code": self.worker.wait()}
+    def messages(self) -> Iterator[Place | Event | End | Exit]:
+        """Where this is, then what is heard of the worker. UserError where no run can be made here."""
+        place = Place(_node(), socket.gethostname())
+        yield place
+        self._check(place)
+        with self._turn:
+            if not self._stopped:
+                self.worker = spawn.begin(self.task, self.log, _path())
+        if self.worker is None:
+            yield Exit("it was stopped before it began", lost=True, stopped=True, begun=False)
+        else:
+            yield from spawn.said(self.worker, self.log)
 
     def stop(self) -> None:
-        """Ask the worker to stop after a checkpoint."""
-        if self.worker is not None:
-            self.worker.terminate()
+        """Ask the worker to stop after a checkpoint; where there is none yet, there will be none."""
+        with self._turn:
+            self._stopped = True
+            if self.worker is not None:
+                self.worker.terminate()
 
-    def _check(self, node: str) -> None:
-        here, who = versions(), f"{socket.gethostname()}, node {node}"
+    def _check(self, place: Place) -> None:
+        here, who = versions(), f"{place.host}, node {place.node}"
         for name, wanted in self.wanted.items():
             if here[name] != wanted:
                 raise OptionError(

@@ -6,19 +6,22 @@ on one machine, started by an agent (`gnomon.lab.agent`), so it gives the same n
 
 import os
 import socket
-import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gnomon.errors import OptionError, UserError
-from gnomon.lab.agent import Agent, versions
+from gnomon.lab import shared
+from gnomon.lab.agent import Agent, Place, versions
+from gnomon.lab.events import Event
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.files import writing
 from gnomon.lab.machine import MEMORY, most_threads
-from gnomon.lab.pool import ended, task
+from gnomon.lab.spawn import task
 from gnomon.lab.store import Store
-from gnomon.lab.workers import End, Mailbox, Message
+from gnomon.lab.wire import End
+from gnomon.lab.workers import Exit, Mailbox, Message
 
 Node = Mapping[str, float]
 """What a node has of each of Ray's resources."""
@@ -36,7 +39,7 @@ class Cluster:
     there is no Ray, no cluster or no room.
     """
 
-    retries = 3
+    retries, delay = 3, shared.DELAY
 
     def __init__(self, store: Store, settings: Mapping[str, Any], asked: int | None, runs: int):
         self.store, self.settings = store, settings
@@ -44,9 +47,8 @@ class Cluster:
         self.threads, self.gpus = 1, False
         self.running: dict[str, Any] = {}
         self._where: dict[str, str] = {}
-        self._ends: dict[str, End] = {}
         self._messages = Mailbox()
-        self._joined = self._stopping = False
+        self._joined = False
         self._count, self._looked = 1, 0.0
 
     def __enter__(self) -> "Cluster":
@@ -88,64 +90,58 @@ class Cluster:
         remote = ray.remote(Agent).options(**room, max_concurrency=2, scheduling_strategy="SPREAD")
         agent = self.running[hash] = remote.remote(told, str(log), versions())
         said = agent.messages.options(num_returns="streaming").remote()
-        threading.Thread(target=self._listen, args=(hash, said), daemon=True).start()
+        self._messages.listen(hash, self._said(hash, said))
 
     def next(self, timeout: float) -> Message | None:
-        return self._messages.next(timeout)
-
-    def end(self, hash: str) -> End:
         import ray
 
-        ray.kill(self.running.pop(hash))  # a node that only seems to be lost may still be at work
-        self._where.pop(hash, None)
-        return self._ends.pop(hash)
+        message = self._messages.next(timeout)
+        if message is not None and isinstance(message.said, Exit):
+            ray.kill(self.running.pop(message.hash))  # a node that only seems to be lost may still be at work
+            self._where.pop(message.hash, None)
+        return message
 
     def stop(self) -> None:
         import ray
 
-        self._stopping = True
         for hash, agent in self.running.items():
             if hash in self._where:
                 agent.stop.remote()
             else:
                 ray.kill(agent)  # it waits for room, and would for ever
 
-    def _listen(self, hash: str, said: Any) -> None:
+    def _said(self, hash: str, agent: Iterable[Any]) -> Iterator[Event | End | Exit]:
+        """What an agent says, with the node, or how the agent was lost; for a thread of its own."""
         import ray
         from ray.exceptions import RayError
 
         try:
-            for each in said:
-                content = ray.get(each)
-                if "node" in content:
-                    self._where[hash] = _named(content["node"], content["host"])
-                elif "code" in content:
-                    self._ends[hash] = self._ended(hash, content["code"])
+            for each in agent:
+                told = ray.get(each)
+                if isinstance(told, Place):
+                    self._where[hash] = _named(told)
+                elif isinstance(told, Event):
+                    yield replace(told, node=self._where[hash])
+                elif isinstance(told, Exit):
+                    yield replace(told, reason=f"{told.reason}, on {self._where[hash]}")
                 else:
-                    if "event" in content:
-                        content["event"]["node"] = self._where[hash]
-                    self._messages.put(Message(hash, content))
+                    yield told
         except RayError as error:
-            self._ends[hash] = self._lost(hash, error)
-        self._messages.put(Message(hash, None))
+            yield self._lost(hash, error)
 
-    def _ended(self, hash: str, code: int) -> End:
-        end, where = ended(code, self.store.log(hash)), self._where[hash]
-        return End(f"{end.reason}, on {where}", stopped=end.stopped, lost=end.lost)
-
-    def _lost(self, hash: str, error: Exception) -> End:
+    def _lost(self, hash: str, error: Exception) -> Exit:
         from ray.exceptions import RayActorError, RayTaskError
 
         where = self._where.get(hash)
         cause = error.cause if isinstance(error, RayTaskError) else None
         if isinstance(cause, UserError):
-            return End(cause.asked, error=cause)
+            return Exit(cause.asked, error=cause)
         if isinstance(error, RayActorError) and error.actor_init_failed:
             do = "install the same on every node: pip install -c constraints.txt '.[ray]'"
             given = str(error).strip().splitlines()[-1]
-            return End(given, error=OptionError("a node of the cluster cannot load gnomon", given=given, do=do))
+            return Exit(given, error=OptionError("a node of the cluster cannot load gnomon", given=given, do=do))
         named = "before it began" if where is None else f"on {where}"
-        return End(f"its worker was lost {named}", stopped=self._stopping, lost=True, begun=where is not None)
+        return Exit(f"its worker was lost {named}", lost=True, begun=where is not None)
 
 
 def share(nodes: Sequence[Node], runs: int, gpus: bool, most: int) -> int:
@@ -220,14 +216,14 @@ def _answers(address: str) -> bool:
     return True
 
 
-def _named(node: str, host: str) -> str:
+def _named(place: Place) -> str:
     """What people call a node: the name it was given, or that of its machine; with its number where two are alike."""
     import ray
 
     nodes = {each["NodeID"]: each for each in ray.nodes()}
     names = {id: _name(each) for id, each in nodes.items() if each["Alive"]}
-    name = names.get(node, host)
-    return name if sum(other == name for other in names.values()) < 2 else f"{name}/{node[:6]}"
+    name = names.get(place.node, place.host)
+    return name if sum(other == name for other in names.values()) < 2 else f"{name}/{place.node[:6]}"
 
 
 def _name(node: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import psutil
 
@@ -21,7 +21,7 @@ from gnomon.lab.machine import MEMORY, cores, launched, most_threads
 from gnomon.lab.pool import Pool
 from gnomon.lab.store import Store
 from gnomon.lab.sweep import Sweep, missing, planned
-from gnomon.lab.workers import Engine, Workers
+from gnomon.lab.workers import Workers
 
 
 def run(
@@ -35,7 +35,7 @@ def run(
     cpu: bool = False,
     trackers: Sequence[str] = (),
     checkpoint_seconds: float = 20.0,
-    engine: Engine = "local",
+    engine: str = "local",
 ) -> list[dict[str, Any]]:
     """Make every run that is not yet in the store, and return all records, in the order of the experiments.
 
@@ -54,8 +54,8 @@ def run(
         raise OptionError("there is nothing to run", given="no experiments")
     if workers is not None and workers < 1:
         raise OptionError("workers make the runs", given=workers, allowed="1 or more")
-    if engine not in get_args(Engine):
-        raise unknown("engine", engine, get_args(Engine))
+    if engine not in ENGINES:
+        raise unknown("engine", engine, ENGINES)
     rank, processes = launched()
     together = processes > 1
     if together and engine != "local":
@@ -75,7 +75,7 @@ def run(
     # Of the processes of a launch, one speaks.
     progress = Quiet() if progress is None or rank > 0 else progress
     with ExitStack() as stack:
-        made_by = stack.enter_context(_workers(engine, store, settings, workers, len(todo))) if todo else None
+        made_by = stack.enter_context(ENGINES[engine](store, settings, workers, len(todo))) if todo else None
         if made_by is not None:
             _check(list(todo.values()), cpu or not made_by.gpus, trackers)
         progress.begin([planned(e, None if hash in todo else stored[hash]) for hash, e in unique.items()])
@@ -148,17 +148,24 @@ def _devices() -> list[str]:
     return named[:count] if named else [str(device) for device in range(count)]
 
 
-def _workers(engine: Engine, store: Store, settings: Mapping[str, Any], asked: int | None, runs: int) -> Workers:
-    """Those who make the runs. Locally: how many at once, the threads of each, and its GPU, where there are any."""
-    if engine == "ray":
-        from gnomon.lab.cluster import Cluster
+def _ray(store: Store, settings: Mapping[str, Any], asked: int | None, runs: int) -> Workers:
+    from gnomon.lab.cluster import Cluster
 
-        return Cluster(store, settings, asked, runs)
+    return Cluster(store, settings, asked, runs)
+
+
+def _local(store: Store, settings: Mapping[str, Any], asked: int | None, runs: int) -> Workers:
+    """How many at once, the threads of each, and its GPU, where there are any."""
     devices = [] if settings["cpu"] else _devices()
     fits = max(1, psutil.virtual_memory().available // MEMORY)
     count = min(runs, asked or len(devices) or min(cores(), fits))
     threads = min(max(1, cores() // count), most_threads())
     return Pool(store, settings, threads, count, [devices[i % len(devices)] for i in range(count)] if devices else [])
+
+
+ENGINES: dict[str, Callable[[Store, Mapping[str, Any], int | None, int], Workers]] = {"local": _local, "ray": _ray}
+"""Who makes the runs: of a store, the settings of `gnomon.lab.run`, how many are wanted at once (None: as many as have
+room), and how many there are to make. A further one has its name in `--engine`."""
 
 
 def _command() -> str:

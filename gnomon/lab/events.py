@@ -19,6 +19,8 @@ Phase = Literal[
     "stopped",
     "warning",
 ]
+Outcome = Literal["written", "present", "busy", "stopped"]
+"""What has become of a run in the process that was to make it, as `gnomon.lab.run` says."""
 DONE = ("stored", "finished")
 LOST = ("failed", "diverged", "stopped")
 ENDED = (*DONE, *LOST)

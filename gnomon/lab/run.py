@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -18,7 +18,7 @@ from gnomon import user_code
 from gnomon.errors import StoreError, UserError
 from gnomon.lab import build, environment, further
 from gnomon.lab.checkpoint import History
-from gnomon.lab.events import Event
+from gnomon.lab.events import Event, Outcome
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.machine import peak_memory
 from gnomon.lab.record import Draft
@@ -26,7 +26,6 @@ from gnomon.lab.store import Store
 from gnomon.lab.tasks.text import TextTask
 from gnomon.lab.train import Stopped, Watch, train
 
-Outcome = Literal["written", "present", "busy", "stopped"]
 PATIENCE = timedelta(hours=12)
 """How long the processes of a launch wait for the main one, which measures alone."""
 

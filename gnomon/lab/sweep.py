@@ -3,14 +3,17 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gnomon.errors import StoreError
 from gnomon.lab.events import Event, Progress
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.files import REMOVED
+from gnomon.lab.shared import refresh
 from gnomon.lab.store import Store
-from gnomon.lab.workers import End, Workers
+from gnomon.lab.wire import End
+from gnomon.lab.workers import Exit, Workers
 
 PATIENCE = 30.0
 """Seconds that an interrupted worker has for its checkpoint."""
@@ -20,6 +23,9 @@ AGAIN = 1.0
 
 GONE = 5.0
 """Seconds until a run whose worker was lost is begun again: until then its node may not be known to be gone."""
+
+TOGETHER = 1.0
+"""Seconds within which a SIGTERM that is for all processes of a job reaches the last of them."""
 
 UNBEGUN = 20
 """How often a worker may be lost before it begins, as on a node that is not yet known to be gone."""
@@ -46,8 +52,8 @@ def event(experiment: Experiment, phase: Any, reason: str | None = None) -> Even
 class Sweep:
     """Has the runs made by `workers`, whatever happens to any of them.
 
-    settings: those of `gnomon.lab.run`. `waiting` holds what is still to be made; StoreError and other UserErrors
-    where no run can be made.
+    settings: those of `gnomon.lab.run`. `waiting` holds what is still to be made, `started` what has a worker, `unseen`
+    what was made and is not seen here yet. StoreError and other UserErrors where no run can be made.
     """
 
     def __init__(
@@ -61,20 +67,27 @@ class Sweep:
         self.waiting = {e.hash: e for e in experiments}
         self.workers, self.store, self.settings, self.progress = workers, store, settings, progress
         self.started: dict[str, Experiment] = {}
+        self.unseen: dict[str, tuple[Experiment, float]] = {}
+        """With the time until which it may be."""
         self.later: dict[str, float] = {}
-        self.ends: dict[str, dict[str, Any]] = {}
+        """Until when a run is left alone."""
+        self.ends: dict[str, End] = {}
+        """Last words of workers whose processes have not yet ended."""
         self.losses: Counter[tuple[str, bool]] = Counter()
+        """How often a worker of a run was lost that had begun, and that had not."""
+        self._stop: Callable[[], bool] = lambda: False
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Make all runs; once `stop` says so, let the workers write checkpoints and leave the rest in `waiting`."""
-        while (self.waiting or self.started) and not stop():
+        self._stop = stop
+        while (self.waiting or self.started or self.unseen) and not stop():
             self._fill()
             self._hear(0.2)
         self.workers.stop()
         deadline = time.monotonic() + PATIENCE
         while self.started and time.monotonic() < deadline:
             self._hear(0.2)
-        self.waiting |= self.started
+        self.waiting |= self.started | {hash: experiment for hash, (experiment, _) in self.unseen.items()}
 
     def _fill(self) -> None:
         for hash in list(self.waiting):
@@ -98,55 +111,76 @@ class Sweep:
 
     def _hear(self, timeout: float) -> None:
         message = self.workers.next(timeout)
-        if message is None:
-            return
-        if message.content is None:
-            self._ended(self.started.pop(message.hash))
-        elif "event" in message.content:
-            self.progress.update(Event(**message.content["event"]))
-        else:
-            self.ends[message.hash] = message.content
+        if message is not None:
+            if isinstance(message.said, Event):
+                self.progress.update(message.said)
+            elif isinstance(message.said, End):
+                self.ends[message.hash] = message.said
+            else:
+                self._ended(self.started.pop(message.hash), message.said)
+        self._look()
 
-    def _ended(self, experiment: Experiment) -> None:
-        hash = experiment.hash
-        end = self.workers.end(hash)
-        if end.error is not None:
-            raise end.error
-        said = self.ends.pop(hash, {"end": self._silent(hash, end)})
-        if said["end"] == "store":
+    def _ended(self, experiment: Experiment, exit: Exit) -> None:
+        """What is made of a run whose worker has ended, by what it has said last, if anything."""
+        if exit.error is not None:
+            raise exit.error
+        end = self.ends.pop(experiment.hash, None)
+        if end is None:
+            self._silent(experiment, exit)
+        elif end.error is not None:
             self.store.make()  # where it has gone, that is what is wrong
-            asked, given, allowed, do = said["error"]
-            raise StoreError(asked, given=given, allowed=allowed, do=do)
-        if said["end"] == "busy":
-            self.waiting[hash] = experiment
+            raise end.error
+        elif end.outcome == "stopped":
+            reason = f"it was stopped, and not by this command: {exit.reason}"
+            self._silent(experiment, replace(exit, reason=reason, lost=True, stopped=True))
+        elif end.outcome == "busy":
+            self.waiting[experiment.hash] = experiment
             self._postpone(experiment)
-        elif said["end"] == "stopped":
+            self._tidy(experiment)
+        else:
+            if end.outcome == "present":
+                self._note(experiment, "stored")
+            self.unseen[experiment.hash] = experiment, time.monotonic() + self.workers.delay
+
+    def _look(self) -> None:
+        """Find the runs that were made: those who have made one may see it before we do."""
+        for hash, (experiment, until) in list(self.unseen.items()):
+            refresh(self.store.path)
+            if self.store.record(hash) is not None:
+                del self.unseen[hash]
+                self._tidy(experiment)
+            elif time.monotonic() >= until:
+                given = str(self.store.folder(hash))
+                raise StoreError("the store has lost a run that was made", given=given, do=REMOVED)
+
+    def _silent(self, experiment: Experiment, exit: Exit) -> None:
+        """What is made of a worker that has not said that it has come to its end: killed, or stopped before that."""
+        hash = experiment.hash
+        if exit.lost and self._stopping(exit):
             self.waiting[hash] = experiment
             self._note(experiment, "stopped")
-        elif said["end"] == "lost":
+        elif exit.lost and self.losses[hash, exit.begun] < (self.workers.retries if exit.begun else UNBEGUN):
+            self.losses[hash, exit.begun] += 1
             self.waiting[hash] = experiment
             self.later[hash] = time.monotonic() + GONE
-            self._note(experiment, "lost", reason=end.reason)
-        elif said["end"] == "died":
+            self._note(experiment, "lost", reason=exit.reason)
+        else:
             times = self.losses[hash, True]
-            self._died(experiment, end.reason + (f"; lost {times} times before" if times else ""))
-        elif said["end"] == "present":
-            self._note(experiment, "stored")
-        record = self.store.record(hash)
-        if said["end"] == "written" and record is None:
-            given = str(self.store.folder(hash))
-            raise StoreError("the store has lost a run that was made", given=given, do=REMOVED)
-        if record is None or record["status"] != "failed":
-            self.store.log(hash).unlink(missing_ok=True)
+            self._died(experiment, exit.reason + (f"; lost {times} times before" if times else ""))
+        self._tidy(experiment)
 
-    def _silent(self, hash: str, end: End) -> str:
-        """What is made of a worker that did not say how it ended."""
-        if end.stopped:
-            return "stopped"
-        if end.lost and self.losses[hash, end.begun] < (self.workers.retries if end.begun else UNBEGUN):
-            self.losses[hash, end.begun] += 1
-            return "lost"
-        return "died"
+    def _stopping(self, exit: Exit) -> bool:
+        """Whether the sweep is to stop, or is told so at the same time as that worker was."""
+        deadline = time.monotonic() + (TOGETHER if exit.stopped else 0.0)
+        while not self._stop() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return self._stop()
+
+    def _tidy(self, experiment: Experiment) -> None:
+        """Drop the log of a worker, but where it may tell why its run has failed."""
+        record = self.store.record(experiment.hash)
+        if record is None or record["status"] != "failed":
+            self.store.log(experiment.hash).unlink(missing_ok=True)
 
     def _died(self, experiment: Experiment, reason: str) -> None:
         from gnomon.lab.record import Draft
@@ -155,6 +189,7 @@ class Sweep:
             if not ours:
                 self.waiting[experiment.hash] = experiment
                 return
+            refresh(self.store.path)
             record = self.store.record(experiment.hash)
             if not missing(record, self.settings["retry"]):
                 # It died after its last word to the store, and before that to us.

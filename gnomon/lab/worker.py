@@ -1,7 +1,6 @@
-"""The process of one run: reads what to do from stdin, tells what happens on stdout, one JSON object a line.
+"""The process of one run: reads what to do from stdin, tells what happens on stdout (`gnomon.lab.wire`).
 
     {"folder": null, "experiment": {...}, "store": "runs", "threads": 1, "settings": {...}}
-    -> {"event": {...}} ... {"end": "written"}
 
 It stops after a checkpoint on SIGTERM, and when whoever started it is gone.
 """
@@ -12,7 +11,7 @@ import os
 import sys
 import time
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import TextIO
 
 import torch
 
@@ -22,7 +21,9 @@ from gnomon.lab.experiment import Experiment
 from gnomon.lab.interrupt import flagged
 from gnomon.lab.log import warned
 from gnomon.lab.run import Settings, run
+from gnomon.lab.shared import refresh
 from gnomon.lab.store import Store
+from gnomon.lab.wire import End, encode
 
 EVERY = 0.25
 """Seconds between two reports of the same phase."""
@@ -36,22 +37,22 @@ class Wire:
         self.broken = False
         self._last: tuple[str, float] = ("", 0.0)
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, said: Event | End) -> None:
         try:
-            self.out.write(json.dumps(message, allow_nan=False) + "\n")
+            self.out.write(encode(said))
             self.out.flush()
         except BrokenPipeError:
             self.broken = True
 
     def report(self, event: Event) -> None:
         if event.phase in ASIDE:
-            self.send({"event": event.to_json()})
+            self.send(event)
             return
         now = time.monotonic()
         phase, before = self._last
         if event.phase != phase or now - before >= EVERY:
             self._last = (event.phase, now)
-            self.send({"event": event.to_json()})
+            self.send(event)
 
 
 def main() -> int:
@@ -70,11 +71,13 @@ def main() -> int:
         given = {**task["settings"], "trackers": tuple(task["settings"]["trackers"])}
         settings = Settings(**given, report=wire.report, stop=lambda: wire.broken or signalled())
         try:
-            outcome = run(experiment, Store(task["store"]), settings)
+            store = Store(task["store"])
+            # Another machine may have made the run, or a checkpoint of it, a moment ago.
+            refresh(store.path, store.work)
+            end = End(run(experiment, store, settings))
         except KeyboardInterrupt:
-            outcome = "stopped"
+            end = End("stopped")
         except StoreError as error:
-            wire.send({"end": "store", "error": [error.asked, error.given, error.allowed, error.do]})
-            return 1
-    wire.send({"end": outcome})
-    return 0
+            end = End(None, error)
+    wire.send(end)
+    return int(end.error is not None)

@@ -5,22 +5,22 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # What a command needs is loaded once, by the process that all of them are forked from.
 import gnomon.report  # noqa: F401
 from gnomon.cli import main
 from gnomon.commands import compare, report
-from gnomon.lab import engine, pool
+from gnomon.lab import engine, spawn
 from gnomon.lab.experiment import Experiment
-from tests.drill.forked import Forked
+from gnomon.lab.pool import Pool
+from gnomon.lab.store import Store
+from tests.drill import forked
 
-EVERY = 0.02
-"""Seconds between two checkpoints."""
+EVERY = 0.0
+"""Seconds between two checkpoints: there is one after each step, so that a kill costs one step at most."""
 
 SAID, REPORTING = ".said", ".reporting"
 """Beside the list of workers: what the command says, and a file that is there once it makes its report."""
@@ -36,11 +36,11 @@ class Worker(NamedTuple):
     pid: int
 
 
-class _Told(pool.Pool):
+class _Told(Pool):
     """A pool that writes down whom it starts."""
 
-    def __init__(self, told: Path, *given: object):
-        super().__init__(*given)
+    def __init__(self, told: Path, *given: Any, **named: Any):
+        super().__init__(*given, **named)
         self.told = told
 
     def start(self, experiment: Experiment) -> None:
@@ -49,17 +49,20 @@ class _Told(pool.Pool):
             file.write(f"{experiment.hash} {self.running[experiment.hash].pid}\n")
 
 
-def run(told: Path, arguments: Sequence[str]) -> int:
-    """The command, in this process; its exit code."""
+def run(told: Path, arguments: Sequence[str], begin: spawn.Begin = forked.begin) -> int:
+    """The command, in this process; its exit code. `begin`: how it starts its workers."""
+
+    def drill(store: Store, settings: Mapping[str, Any], asked: int | None, runs: int) -> Pool:
+        often = {**settings, "checkpoint_seconds": EVERY}
+        return _Told(told, store, often, threads=1, count=min(asked or 1, runs), begin=begin)
 
     def write(*given: object) -> Path:
         told.with_suffix(REPORTING).touch()
         return report.write(*given)
 
-    engine.run.__kwdefaults__["checkpoint_seconds"] = EVERY
-    engine.Pool = partial(_Told, told)
+    engine.ENGINES["drill"] = drill
     compare.write = write
-    return main(arguments)
+    return main([*arguments, *(["--engine", "drill"] if arguments[0] == "compare" else [])])
 
 
 def prepare(told: Path) -> None:
@@ -71,7 +74,6 @@ def prepare(told: Path) -> None:
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
     os.environ["OMP_NUM_THREADS"] = "1"
-    pool.subprocess = SimpleNamespace(Popen=Forked, PIPE=subprocess.PIPE)
 
 
 def _forked(told: Path, arguments: Sequence[str], before: Callable[[], None]) -> None:
@@ -80,7 +82,7 @@ def _forked(told: Path, arguments: Sequence[str], before: Callable[[], None]) ->
     sys.exit(run(told, arguments))
 
 
-def _nothing() -> None:
+def nothing() -> None:
     pass
 
 
@@ -92,7 +94,7 @@ class Command:
     """
 
     def __init__(
-        self, told: Path, arguments: Sequence[str], *, real: bool = False, before: Callable[[], None] = _nothing
+        self, told: Path, arguments: Sequence[str], *, real: bool = False, before: Callable[[], None] = nothing
     ):
         self.told, self.real = told, real
         told.touch()
@@ -141,4 +143,4 @@ class Command:
 
 
 if __name__ == "__main__":
-    sys.exit(run(Path(sys.argv[1]), sys.argv[2:]))
+    sys.exit(run(Path(sys.argv[1]), sys.argv[2:], spawn.begin))

@@ -12,23 +12,25 @@ from tests.lab.toys import results
 
 
 class Made(NamedTuple):
-    """What a finished run keeps for ever: another training has other times, and lies in another folder."""
+    """What a run that is to stay keeps for ever: another training has other times, and lies in another folder."""
 
+    status: str
     folder: tuple[int, ...]
     started: str
-    finished: str
+    finished: str | None
     sums: str
 
 
 class Reader:
-    """Looks at a store and at the trials within it, and remembers every finished run that it has seen.
+    """Looks at a store and at the trials within it, and remembers every run that it has seen and that is to stay.
 
-    lost: a finished run that is gone or is not what it was. twice: one that was trained again. broken: whatever is
-    seen that is not whole, or cannot be read.
+    These are the finished ones, and with `failed` all: without --retry none is made again.
+    lost: one that is gone or is not what it was. twice: one that was trained again. broken: whatever is seen that is
+    not whole, or cannot be read.
     """
 
-    def __init__(self, store: Path):
-        self.stores = (store, store / TRIALS)
+    def __init__(self, store: Path, *, failed: bool = False):
+        self.stores, self.failed = (store, store / TRIALS), failed
         self.lost: list[str] = []
         self.twice: list[str] = []
         self.broken: list[str] = []
@@ -57,7 +59,12 @@ class Reader:
 
     def finished(self) -> set[str]:
         """The finished runs, trials among them."""
-        return {hash for _, hash in self._known}
+        return {hash for (_, hash), made in self._known.items() if made.status == "finished"}
+
+    def release(self) -> None:
+        """What has failed may be made again from now on."""
+        self.failed = False
+        self._known = {run: made for run, made in self._known.items() if made.status == "finished"}
 
     def _read(self, path: Path) -> None:
         store = Store(path, create=True)
@@ -69,20 +76,21 @@ class Reader:
             return
         self.broken += [f"{path / fault.where}: {fault.what}" for fault in wrong]
         for record in records:
-            if record["status"] == "finished":
+            if self.failed or record["status"] == "finished":
                 self._hold(store, record)
 
     def _hold(self, store: Store, record: dict[str, Any]) -> None:
         hash = record["hash"]
         found = Made(
+            record["status"],
             identity(store.folder(hash)),
             record["started"],
             record["finished"],
             (store.folder(hash) / sums.NAME).read_text(),
         )
         before = self._known.setdefault((store.path, hash), found)
-        if before[:3] != found[:3]:
-            self.twice.append(f"{store.folder(hash)}: {before[:3]}, then {found[:3]}")
+        if before[:-1] != found[:-1]:
+            self.twice.append(f"{store.folder(hash)}: {before[:-1]}, then {found[:-1]}")
         elif before != found:
             self.lost.append(f"{store.folder(hash)} has changed")
         self._known[store.path, hash] = found

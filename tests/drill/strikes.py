@@ -4,7 +4,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,11 +50,15 @@ def drawn(draw: random.Random, reporting: bool) -> Strike:
 
 
 class Watcher:
-    """Waits for the moments of one command, and strikes."""
+    """Waits for the moments of commands on one store, and strikes.
 
-    def __init__(self, command: Command, store: Path, draw: random.Random, glance: Callable[[], None]):
-        self.command, self.draw, self.glance = command, draw, glance
+    ended: those that were struck so that they end; they are let alone from then on.
+    """
+
+    def __init__(self, commands: Sequence[Command], store: Path, draw: random.Random, glance: Callable[[], None]):
+        self.commands, self.draw, self.glance = commands, draw, glance
         self.stores = (store, store / TRIALS)
+        self.ended: set[Command] = set()
         self.there = {run.name for path in self.stores for run in _runs(path)}
         self._began: dict[Worker, int] = {}
         """At which step each worker was seen first."""
@@ -63,8 +67,16 @@ class Watcher:
         self._known: set[Worker] = set()
         """Workers that were waited for as they started."""
 
-    def strike(self, strike: Strike) -> bool:
-        """Wait for the moment and do it; whether it has hit somebody who was alive."""
+    def alive(self) -> list[Command]:
+        """The commands that go on."""
+        return [command for command in self.commands if command not in self.ended and command.code is None]
+
+    def reporting(self) -> bool:
+        """Whether all that go on make their reports."""
+        return all(command.reporting for command in self.alive())
+
+    def strike(self, strike: Strike) -> Command | None:
+        """Wait for the moment and do it; the command that was hit, or None where nobody was alive."""
         moments = {
             "starting": self._starting,
             "training": self._training,
@@ -77,14 +89,20 @@ class Watcher:
         }
         found = self._wait(moments[strike.moment])
         if found is None:
-            return False
-        if strike.how in WORKERS:
+            return None
+        if isinstance(found, Worker):
+            command = next(command for command in self.commands if found in command.workers())
+        else:
+            command = self.draw.choice(self.alive() or [*self.commands])
+        if strike.ends:
+            hit = self._end(command, strike.how)
+            self.ended |= {command} if hit else set()
+        else:
             number = signal.SIGKILL if strike.how == "kill worker" else signal.SIGTERM
-            return isinstance(found, Worker) and _send(found.pid, number)
-        return self._end(strike.how)
+            hit = isinstance(found, Worker) and _send(found.pid, number)
+        return command if hit else None
 
-    def _end(self, how: str) -> bool:
-        command = self.command
+    def _end(self, command: Command, how: str) -> bool:
         if how == "kill":
             return _send(command.pid, signal.SIGKILL)
         if how == "terminate":
@@ -102,8 +120,8 @@ class Watcher:
 
     def _wait(self, moment: Callable[[], Worker | bool | None]) -> Worker | bool | None:
         """What `moment` finds, as soon as it does; None where it can no longer come."""
-        reporting = self.command.reporting
-        while self.command.code is None and self.command.reporting == reporting:
+        before = self.alive(), self.reporting()
+        while (self.alive(), self.reporting()) == before and before[0]:
             self.glance()
             if found := moment():
                 return found
@@ -119,7 +137,7 @@ class Watcher:
         found = next((worker for worker in self._alive() if worker not in self._known), None)
         if found is not None:
             self._known.add(found)
-            self._sleep(4.0 if self.command.real else 0.3)
+            self._sleep(4.0 if self._real() else 0.3)
         return found
 
     def _training(self) -> Worker | None:
@@ -145,7 +163,7 @@ class Watcher:
         return next((worker for worker in self._alive() if worker.hash in new), None)
 
     def _anytime(self) -> bool:
-        self._sleep(5.0 if self.command.real else 0.5)
+        self._sleep(5.0 if self._real() else 0.5)
         return True
 
     def _report(self) -> bool:
@@ -160,11 +178,14 @@ class Watcher:
         hashes = {name.partition(".")[0] for path in self.stores for name in _names(path / ".work") if kind(name)}
         return next((worker for worker in self._alive() if worker.hash in hashes), None)
 
+    def _real(self) -> bool:
+        return any(command.real for command in self.alive())
+
     def _alive(self) -> list[Worker]:
-        self._past |= {
-            worker for worker in self.command.workers() if worker not in self._past and not lives(worker.pid)
-        }
-        return [worker for worker in self.command.workers() if worker not in self._past]
+        """The workers of commands that go on."""
+        known = [worker for command in self.alive() for worker in command.workers() if worker not in self._past]
+        self._past |= {worker for worker in known if not lives(worker.pid)}
+        return [worker for worker in known if worker not in self._past]
 
 
 def _names(folder: Path) -> list[str]:

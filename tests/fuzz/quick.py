@@ -17,7 +17,8 @@ from gnomon.lab import engine, machine
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.run import Settings, run
 from gnomon.lab.store import Store
-from gnomon.lab.workers import End, Message
+from gnomon.lab.wire import End
+from gnomon.lab.workers import Exit, Message
 from gnomon.laws import mutants
 
 LAWS = {name: laws.LAWS[name] for name in ("batch", "padded")}
@@ -40,7 +41,7 @@ def stopped() -> Iterator[None]:
 @contextlib.contextmanager
 def in_this_process() -> Iterator[None]:
     """Sweeps make their runs here; there is no report."""
-    with _set((engine, "_workers", _here), (compare, "write", lambda *given: Path("none")), *_SMALL):
+    with _set((engine, "ENGINES", {"local": _here}), (compare, "write", lambda *given: Path("none")), *_SMALL):
         yield
 
 
@@ -56,34 +57,31 @@ def environment(told: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _here(engine: str, store: Store, settings: Mapping[str, Any], asked: int | None, runs: int) -> "Here":
+def _here(store: Store, settings: Mapping[str, Any], asked: int | None, runs: int) -> "Here":
     return Here(store, settings)
 
 
 class Here:
     """`gnomon.lab.workers.Workers` whose workers are calls."""
 
-    count, gpus, retries = 1, False, 0
+    count, gpus, retries, delay = 1, False, 0, 0.0
 
     def __init__(self, store: Store, settings: Mapping[str, Any]):
         self.store, self.settings = store, settings
         self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
 
     def start(self, experiment: Experiment) -> None:
-        told = lambda event: self._messages.put(Message(experiment.hash, {"event": event.to_json()}))  # noqa: E731
+        told = lambda event: self._messages.put(Message(experiment.hash, event))  # noqa: E731
         settings = replace(Settings(**self.settings), report=told)
         try:
-            end = {"end": run(Experiment.from_json(experiment.to_json()), self.store, settings)}
+            end = End(run(Experiment.from_json(experiment.to_json()), self.store, settings))
         except StoreError as error:
-            end = {"end": "store", "error": [error.asked, error.given, error.allowed, error.do]}
+            end = End(None, error)
         self._messages.put(Message(experiment.hash, end))
-        self._messages.put(Message(experiment.hash, None))
+        self._messages.put(Message(experiment.hash, Exit("it has said so")))
 
     def next(self, timeout: float) -> Message | None:
         return self._messages.get(timeout=timeout)
-
-    def end(self, hash: str) -> End:
-        return End("it has said so")
 
     def stop(self) -> None:
         pass

@@ -5,21 +5,54 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.lab import checkpoint
 from gnomon.lab.store import Store
 from tests.drill import plan
 from tests.drill.command import Command
 from tests.drill.reader import Reader, differences, outcome
-from tests.drill.rounds import Drill
+from tests.drill.rounds import Drill, Manner, begun_anew
 from tests.lab.toys import make, toy
 
 pytestmark = pytest.mark.xdist_group("drill")
 
 
-def test_a_handful_of_kills_loses_nothing(tmp_path: Path):
-    tally = Drill(tmp_path, kills=6, seed=1, real=0.0, plans=plan.SMALL).run(lambda line: None)
+@pytest.mark.parametrize("manner", [Manner(1, retry=True), Manner(2, retry=False)], ids=str)
+def test_a_handful_of_kills_loses_nothing(tmp_path: Path, manner: Manner):
+    tally = Drill(tmp_path, kills=6, seed=1, real=0.0, plans=plan.SMALL, manners=[manner]).run(lambda line: None)
     assert tally.found() == []
-    assert str(tally) == "kills 6, lost 0, twice 0, half-written 0"
+    assert str(tally) == "kills 6, lost 0, twice 0, half-written 0, begun anew 0"
     assert sum(tally.by.values()) == 6 and len(tally.by) > 2
+
+
+def without_checkpoints() -> None:
+    """In a command's process, and so in its workers: each run begins with its first step, whatever was done before."""
+    checkpoint.load = lambda *given: None
+
+
+def test_a_drill_tells_that_checkpoints_are_not_read(tmp_path: Path):
+    """Every run comes to its end all the same, once, and to the same numbers."""
+    drill = Drill(tmp_path, 4, 1, real=0.0, plans=plan.SMALL, manners=[Manner(1, True)], before=without_checkpoints)
+    tally = drill.run(lambda line: None)
+    assert tally.anew and len(tally.found()) == len(tally.anew), tally.found()
+    assert f"begun anew {len(tally.anew)}" in str(tally)
+
+
+@pytest.mark.parametrize(
+    ("trained", "said"),
+    [
+        ([80], ""),
+        ([0, 80, 0], ""),
+        ([30, 51], ""),
+        ([30, 1, 51], ""),
+        ([81], "for 81 = 81 steps: 80 do"),
+        ([30, 80], "for 30 + 80 = 110 steps: 81 do"),
+        ([30, 52], "for 30 + 52 = 82 steps: 81 do"),
+        ([79], "for 79 steps of 80"),
+        ([], "for 0 steps of 80"),
+    ],
+)
+def test_steps_that_were_trained_again(trained: list[int], said: str):
+    assert [said in what for what in begun_anew(trained, 80)] == [True] * bool(said)
 
 
 @pytest.fixture
@@ -58,6 +91,24 @@ def test_it_counts_a_run_that_was_trained_again(read, text: Path):
     make(toy(text, steps=2), store.path)
     shutil.rmtree(away)
     assert counts(reader) == (0, 1, 0)
+
+
+def test_without_retry_it_counts_a_failure_that_was_made_again(text: Path, tmp_path: Path):
+    experiment = toy(text, steps=2)
+    make(experiment, tmp_path / "runs")
+    store = Store(tmp_path / "runs")
+    finished = store.record(experiment.hash)
+    shutil.rmtree(store.folder(experiment.hash))
+    store.write(finished | {"status": "failed", "reason": "killed", "lengths": [], "finished": None}, {})
+    kept, with_retry, released = Reader(store.path, failed=True), Reader(store.path), Reader(store.path, failed=True)
+    for reader in (kept, with_retry, released):
+        reader.look()
+        assert reader.finished() == set()
+    released.release()
+    shutil.rmtree(store.folder(experiment.hash))
+    make(experiment, store.path)
+    assert [counts(reader) for reader in (kept, with_retry, released)] == [(0, 1, 0), (0, 0, 0), (0, 0, 0)]
+    assert released.finished() == {experiment.hash}
 
 
 def test_it_counts_what_is_not_whole(read):

@@ -87,6 +87,35 @@ def test_a_killed_worker_leaves_a_record_and_the_others_go_on(text: Path, tmp_pa
 
 
 @pytest.mark.usefixtures("one_core")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_worker_that_others_end_is_lost_and_its_run_is_not_begun_without_end(text: Path, tmp_path: Path, number: int):
+    """As by earlyoom: the command itself was told nothing. On this machine it would be ended again."""
+    experiment = toy(text, "rope", steps=100_000)
+    listener = Listener("rope", lambda: workers()[0].send_signal(number))
+    [record] = engine.run([experiment], tmp_path / "runs", 1, listener)
+    phases = [phase for phase in listener.phases("rope") if phase != "checkpoint"]
+    assert record["status"] == "failed" and phases == ["start", "train", "failed"]
+    assert ("not by this command" if number == signal.SIGTERM else "signal 9") in record["reason"]
+    store = Store(tmp_path / "runs")
+    assert number == signal.SIGKILL or step_of(store.checkpoint(experiment.hash), experiment.hash) > 0
+
+
+@pytest.mark.usefixtures("one_core")
+def test_a_signal_for_all_processes_of_a_job_stops_the_sweep(text: Path, tmp_path: Path):
+    """As by `scancel`: the worker hears it first, and what it does then is no loss."""
+    experiment = toy(text, "rope", steps=100_000)
+
+    def end_all() -> None:
+        workers()[0].terminate()
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+    listener = Listener("rope", end_all)
+    with pytest.raises(Interrupted):
+        engine.run([experiment], tmp_path / "runs", 1, listener)
+    assert listener.heard[-1].phase == "stopped" and Store(tmp_path / "runs").hashes() == []
+
+
+@pytest.mark.usefixtures("one_core")
 def test_an_interrupted_sweep_goes_on_where_it_stopped(text: Path, tmp_path: Path):
     experiments = [toy(text, "t5", steps=200, seed=seed) for seed in range(2)]
     store = Store(tmp_path / "runs", create=True)
@@ -143,7 +172,7 @@ with Pool(store, settings, threads=1) as pool:
     pool.start(experiment)
     while True:
         message = pool.next(60.0)
-        if message.content["event"]["phase"] == "train":
+        if message.said.phase == "train":
             print(pool.running[experiment.hash].pid, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -33,7 +33,7 @@ from tests.lab.toys import make, results, toy
 
 pytestmark = pytest.mark.xdist_group("drill")
 
-BRIEF = {"brief": {"encodings": ["learned"], "seeds": (0, 1), "tuning": None}}
+BRIEF = {"brief": {"encodings": ["Learned"], "seeds": (0, 1), "tuning": None}}
 """Two runs."""
 
 STEPS = 40
@@ -500,7 +500,7 @@ def test_a_trial_that_was_killed_chooses_no_rate(tmp_path: Path):
         time.sleep(0.01)
     os.kill(sweep.workers()[0].pid, signal.SIGKILL)
     assert sweep.wait(120) == 1, sweep.said()
-    assert "learned, seed 1000 failed: the process was killed by signal 9" in " ".join(sweep.said().split())
+    assert "Learned, seed 1000 failed: the process was killed by signal 9" in " ".join(sweep.said().split())
     store = Store(tmp_path / "runs", create=True)
     assert store.hashes() == [] and sorted(r["status"] for r in store.trials().records()) == ["failed", "finished"]
     again = Command(tmp_path / "again", [*words, "--retry"], before=without_report)

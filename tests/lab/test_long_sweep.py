@@ -25,7 +25,8 @@ from gnomon.lab.progress import JsonLines, LiveTable, PlainLines
 from gnomon.lab.record import Draft
 from gnomon.lab.run import run
 from gnomon.lab.store import Store
-from gnomon.lab.workers import End, Message
+from gnomon.lab.wire import End, decode, encode
+from gnomon.lab.workers import Exit, Message
 from tests.lab.toys import toy
 
 RUNS, EVENTS = 48, 20
@@ -67,7 +68,7 @@ def growth(sizes: list[int]) -> float:
 class Fast:
     """`gnomon.lab.workers.Workers` that train nothing: each run speaks, and leaves a record."""
 
-    count, gpus, retries = 1, False, 0
+    count, gpus, retries, delay = 1, False, 0, 0.0
 
     def __init__(self, store: Store, settings: dict[str, Any], seen: Callable[[], None]):
         self.store, self.seen = store, seen
@@ -78,19 +79,16 @@ class Fast:
         event = Event(experiment.hash, experiment.title, experiment.seed, "train", 1, 10, loss=1.0, seconds_left=1.0)
         for step in range(EVENTS):
             told = replace(event, step=step, phase="checkpoint" if step % 7 == 0 else "train", tokens_per_second=1.0)
-            self._messages.put(Message(experiment.hash, {"event": told.to_json()}))
+            self._messages.put(Message(experiment.hash, decode(encode(told))))
         draft = Draft(experiment, "gnomon compare")
         draft.fail(ValueError("it is made fast"))
         with self.store.claim(experiment.hash):
             draft.write(self.store)
-        self._messages.put(Message(experiment.hash, {"end": "written"}))
-        self._messages.put(Message(experiment.hash, None))
+        self._messages.put(Message(experiment.hash, End("written")))
+        self._messages.put(Message(experiment.hash, Exit("it has said so")))
 
     def next(self, timeout: float) -> Message | None:
         return self._messages.get(timeout=timeout)
-
-    def end(self, hash: str) -> End:
-        return End("it has said so")
 
     def stop(self) -> None: ...
 
@@ -119,7 +117,7 @@ def test_a_sweep(leak: int, text: Path, tmp_path: Path, monkeypatch: pytest.Monk
             sizes.append(in_use())
 
     monkeypatch.setattr(engine, "_check", lambda *given: None)
-    monkeypatch.setattr(engine, "_workers", lambda engine, store, settings, *given: Fast(store, settings, seen))
+    monkeypatch.setitem(engine.ENGINES, "local", lambda store, settings, *given: Fast(store, settings, seen))
     monkeypatch.setattr("gnomon.lab.environment.commit", lambda: None)
     experiments = [replace(first, seed=seed) for seed in range(RUNS)]
     with counted() as in_use, open(os.devnull, "w") as stream:
