@@ -18,7 +18,7 @@ from gnomon.lab.experiment import Experiment
 from gnomon.lab.interrupt import Interrupted, flagged
 from gnomon.lab.machine import launched
 from gnomon.lab.run import Outcome, Settings, accelerator_for, make
-from gnomon.lab.store import Store
+from gnomon.lab.store import Store, missing
 
 AGAIN = 1.0
 """Seconds until we look again at a run that a process outside this launch is making."""
@@ -56,8 +56,7 @@ def _lead(experiment: Experiment, store: Store, accelerator: Accelerator, settin
     while True:
         with store.claim(experiment.hash) as ours:
             if ours:
-                present = store.record(experiment.hash)
-                if _agree(present is None or (settings.retry and present["status"] != "finished")):
+                if _agree(missing(store.record(experiment.hash), settings.retry)):
                     return make(experiment, store, accelerator, settings)
                 settings.report(Event(experiment.hash, experiment.title, experiment.seed, "stored"))
                 return "present"

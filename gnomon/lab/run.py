@@ -22,7 +22,7 @@ from gnomon.lab.events import Event
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.machine import peak_memory
 from gnomon.lab.record import Draft
-from gnomon.lab.store import Store
+from gnomon.lab.store import Store, missing
 from gnomon.lab.tasks.text import TextTask
 from gnomon.lab.train import Stopped, Watch, train
 
@@ -60,8 +60,7 @@ def run(experiment: Experiment, store: Store, settings: Settings = Settings()) -
     with store.claim(experiment.hash) as ours:
         if not ours:
             return "busy"
-        present = store.record(experiment.hash)
-        if present is not None and (present["status"] == "finished" or not settings.retry):
+        if not missing(store.record(experiment.hash), settings.retry):
             return "present"
         return make(experiment, store, accelerator_for(experiment, settings, store), settings)
 

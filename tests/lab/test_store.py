@@ -9,7 +9,7 @@ import pytest
 from gnomon.errors import StoreError, UserError
 from gnomon.lab.query import run_row
 from gnomon.lab.run import Settings
-from gnomon.lab.store import MARKER, Store
+from gnomon.lab.store import MARKER, Store, missing
 from tests.lab.toys import STEPS, make, results, toy
 
 
@@ -43,6 +43,13 @@ def test_a_folder_of_someone_elses_is_refused_and_left_alone(tmp_path: Path, cre
     with pytest.raises(StoreError, match="not a store"):
         Store(tmp_path, create=create)
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("status", [None, "finished", "failed", "diverged"])
+def test_what_is_to_be_made_is_what_has_no_record_and_on_a_retry_what_has_not_finished(status: str | None):
+    record = None if status is None else {"status": status}
+    assert missing(record, retry=False) == (status is None)
+    assert missing(record, retry=True) == (status != "finished")
 
 
 def test_a_file_is_no_store(tmp_path: Path):
