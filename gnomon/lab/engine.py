@@ -89,7 +89,7 @@ def run(
             sweep, stop = Sweep(list(todo.values()), made_by, store, settings, progress), stack.enter_context(flagged())
             sweep.run(stop)
             # Also where all are made: who has stopped the trials does not want the runs that come after them.
-            if sweep.waiting:
+            if sweep.waiting or stop():
                 raise Interrupted(len(unique) - len(sweep.waiting), len(unique))
     records = [store.record(e.hash) for e in pinned]
     if None in records:
