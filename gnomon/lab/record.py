@@ -35,6 +35,7 @@ class Draft:
             "reason": None,
             "data": None,
             "parameters": {"total": None, "encoding": None},
+            "buffers": None,
             "lengths": [],
             "cost": dict.fromkeys(
                 (
@@ -71,6 +72,8 @@ class Draft:
             )
         ]
         self.files["curve.parquet"] = _table(rows, CURVE)
+        if len(history.environments) > 1:
+            self.record["environments"] = history.environments
         median = statistics.median(history.seconds)
         self.record["cost"] |= {
             "ms_per_step": 1000 * median,

@@ -4,7 +4,8 @@ import logging
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from safetensors.torch import save_model
 from gnomon import user_code
 from gnomon.errors import StoreError, UserError
 from gnomon.lab import build, environment, further
-from gnomon.lab.checkpoint import History
+from gnomon.lab.checkpoint import History, buffers, threads_of
 from gnomon.lab.events import Event
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.machine import peak_memory
@@ -80,7 +81,7 @@ def make(experiment: Experiment, store: Store, accelerator: Accelerator, setting
     """`run`, once the run has been claimed. Of several processes the main one measures and writes."""
     draft = Draft(experiment, settings.command)
     try:
-        with user_code.told_of_all():
+        with user_code.told_of_all(), _threads(threads_of(store.checkpoint(experiment.hash), experiment.hash)):
             _make(draft, store, accelerator, settings)
     except Stopped:
         return "stopped"
@@ -97,6 +98,17 @@ def make(experiment: Experiment, store: Store, accelerator: Accelerator, setting
     return "written"
 
 
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """Compute with as many threads as the run began with: another number of them adds in another order."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settings) -> None:
     experiment, training = draft.experiment, draft.experiment.training
     draft.record["environment"] = environment.describe(accelerator)
@@ -105,7 +117,7 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     if not isinstance(task, TextTask):
         draft.record["data"] |= {"learned": task.learned(training.length)}
     model = build.model(experiment, task)
-    draft.record["parameters"] = build.parameters(model)
+    draft.record |= {"parameters": build.parameters(model), "buffers": [*buffers(model)]}
     if settings.trackers:
         accelerator.init_trackers("gnomon", {"experiment": experiment.hash, "label": experiment.label})
 
@@ -116,7 +128,14 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     def saved(step: int) -> None:
         settings.report(draft.event("checkpoint", step=step, steps=training.steps))
 
-    watch = Watch(report, settings.stop, store.checkpoint(experiment.hash), settings.checkpoint_seconds, saved)
+    watch = Watch(
+        report,
+        settings.stop,
+        store.checkpoint(experiment.hash),
+        settings.checkpoint_seconds,
+        saved,
+        draft.record["environment"],
+    )
     model, history = train(model, task, experiment, accelerator, watch)
     if not accelerator.is_main_process:
         return

@@ -2,9 +2,10 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -43,6 +44,8 @@ class Watch:
     """Seconds between two checkpoints."""
     saved: Callable[[int], None] = field(default=lambda step: None)
     """Called with the step of a checkpoint, once it is on disk."""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """On what it is trained, for the checkpoint."""
 
 
 def learning_rate(training: Training, step: int) -> float:
@@ -80,6 +83,7 @@ def train(
     optimizer = optimizer_of(model, training)
     wrapped, stepper = accelerator.prepare(model, optimizer)
     history = _resume(watch.checkpoint, experiment, model, optimizer)
+    history.goes_on(watch.environment)
     if history.losses and not math.isfinite(history.losses[-1]):
         return wrapped, history
     look = 1 if accelerator.device.type == "cpu" else FLUSH
