@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from typing import Any, Literal
 
 import torch
@@ -21,7 +22,7 @@ from gnomon.lab import build, environment, further
 from gnomon.lab.checkpoint import History, buffers, threads_of
 from gnomon.lab.events import Event
 from gnomon.lab.experiment import Experiment
-from gnomon.lab.machine import peak_memory
+from gnomon.lab.machine import forget_peak, peak_memory
 from gnomon.lab.record import Draft
 from gnomon.lab.store import Store, missing
 from gnomon.lab.tasks.text import TextTask
@@ -80,9 +81,10 @@ def accelerator_for(experiment: Experiment, settings: Settings, store: Store) ->
 def make(experiment: Experiment, store: Store, accelerator: Accelerator, settings: Settings) -> Outcome:
     """`run`, once the run has been claimed. Of several processes the main one measures and writes."""
     draft = Draft(experiment, settings.command)
+    peak = _Peak(accelerator.device)
     try:
         with user_code.told_of_all(), _threads(threads_of(store.checkpoint(experiment.hash), experiment.hash)):
-            _make(draft, store, accelerator, settings)
+            _make(draft, store, accelerator, settings, peak)
     except Stopped:
         return "stopped"
     except StoreError:
@@ -91,7 +93,7 @@ def make(experiment: Experiment, store: Store, accelerator: Accelerator, setting
         if not accelerator.is_main_process:
             raise
         draft.fail(error)
-        _finish(draft, store, accelerator)
+        _finish(draft, store, peak)
         settings.report(draft.event("failed", reason=draft.record["reason"]))
         if not isinstance(error, UserError):
             logging.getLogger(__name__).exception("the run has failed")
@@ -109,7 +111,7 @@ def _threads(count: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settings) -> None:
+def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settings, peak: "_Peak") -> None:
     experiment, training = draft.experiment, draft.experiment.training
     draft.record["environment"] = environment.describe(accelerator)
     task = build.task_of(experiment)
@@ -143,7 +145,7 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     if not math.isfinite(history.losses[-1]):
         reason = f"the loss is {history.losses[-1]} at step {history.step}"
         draft.record |= {"status": "diverged", "reason": reason}
-        _finish(draft, store, accelerator)
+        _finish(draft, store, peak)
         settings.report(draft.event("diverged", step=history.step, steps=training.steps, reason=reason))
         return
     begun = time.perf_counter()
@@ -173,7 +175,7 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     draft.measured(found, asked, time.perf_counter() - begun)
     draft.files["weights.safetensors"] = lambda file: save_model(plain, str(file), {"experiment": experiment.hash})
     draft.record["status"] = "finished"
-    _finish(draft, store, accelerator)
+    _finish(draft, store, peak)
     for tracker in accelerator.trackers:
         tracker.finish()
     at = next(row for row in draft.record["lengths"] if row["length"] == training.length)
@@ -181,13 +183,31 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     settings.report(draft.event("finished", step=training.steps, steps=training.steps, **shown))
 
 
-def _finish(draft: Draft, store: Store, accelerator: Accelerator) -> None:
-    """Write the record with the most memory that this process has held: its own, and on a GPU what torch had there."""
-    on_gpu = accelerator.device.type == "cuda"
-    draft.record["cost"] |= {
-        "peak_memory_bytes": peak_memory(),
-        "peak_device_memory_bytes": torch.cuda.max_memory_allocated() if on_gpu else None,
-    }
+class _Peak:
+    """The most memory that this process holds from now on: its own, and on a GPU what torch has there.
+
+    One process may make many runs, as those of a launch do. Where a system tells its peak since it began only, that is
+    the first run's, and nothing is known of the others.
+    """
+
+    runs = count()
+
+    def __init__(self, device: torch.device):
+        self.known = forget_peak() | (next(self.runs) == 0)
+        self.device = device if device.type == "cuda" else None
+        if self.device is not None:
+            torch.cuda.reset_peak_memory_stats(self.device)
+
+    def told(self) -> dict[str, int | None]:
+        """For the record, under `cost`."""
+        return {
+            "peak_memory_bytes": peak_memory() if self.known else None,
+            "peak_device_memory_bytes": None if self.device is None else torch.cuda.max_memory_allocated(self.device),
+        }
+
+
+def _finish(draft: Draft, store: Store, peak: _Peak) -> None:
+    draft.record["cost"] |= peak.told()
     draft.write(store)
 
 

@@ -280,3 +280,19 @@ def test_the_same_run_gives_the_same_numbers_in_another_store(filled: Store, tex
     experiment = toy(text, "rope")
     make(experiment, tmp_path / "other")
     assert results(Store(tmp_path / "other"), experiment.hash) == results(filled, experiment.hash)
+
+
+@pytest.mark.parametrize("forgets", [True, False])
+def test_a_run_has_its_own_peak_of_memory_or_none(text: Path, tmp_path: Path, monkeypatch, forgets: bool):
+    """One process makes both: the large one first, whose peak is not that of the small one."""
+    large = toy(text, "none", width=512, depth=2, batch=16, length=128, lengths=(128,), steps=2)
+    small = toy(text, "none")
+    if not forgets:
+        monkeypatch.setattr("gnomon.lab.run.forget_peak", lambda: False)
+    for experiment in (large, small):
+        make(experiment, tmp_path / "runs")
+    peaks = [Store(tmp_path / "runs").record(e.hash)["cost"]["peak_memory_bytes"] for e in (large, small)]
+    if forgets:
+        assert 1e7 < peaks[1] < peaks[0] - 5e7
+    else:
+        assert peaks[1] is None
