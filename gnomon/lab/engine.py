@@ -84,7 +84,7 @@ def run(
             from gnomon.lab.distributed import run_together
 
             # All runs, also those that are stored: every process must go through the same list.
-            run_together(list(unique.values()), store, settings, progress)
+            run_together(list(unique.values()), store, settings, progress, todo)
         elif made_by is not None:
             sweep, stop = Sweep(list(todo.values()), made_by, store, settings, progress), stack.enter_context(flagged())
             sweep.run(stop)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from itertools import count
 from typing import Any, Literal
 
@@ -23,15 +22,13 @@ from gnomon.lab.checkpoint import History, buffers, threads_of
 from gnomon.lab.events import Event
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.machine import forget_peak, peak_memory
+from gnomon.lab.processes import PATIENCE, Processes, Torn
 from gnomon.lab.record import Draft
 from gnomon.lab.store import Store, missing
 from gnomon.lab.tasks.text import TextTask
 from gnomon.lab.train import Stopped, Watch, train
 
 Outcome = Literal["written", "present", "busy", "stopped"]
-PATIENCE = timedelta(hours=12)
-"""How long the processes of a launch wait for the main one, which measures alone."""
-
 SMOOTH = 20
 """Training steps over which the loss and the speed are averaged for display."""
 
@@ -79,22 +76,26 @@ def accelerator_for(experiment: Experiment, settings: Settings, store: Store) ->
 
 
 def make(experiment: Experiment, store: Store, accelerator: Accelerator, settings: Settings) -> Outcome:
-    """`run`, once the run has been claimed. Of several processes the main one measures and writes."""
-    draft = Draft(experiment, settings.command)
+    """`run`, once the run has been claimed. Of several processes the main one measures and writes.
+
+    Where one fails, the run has failed; `Torn` where that cannot be told to the others.
+    """
+    draft, processes = Draft(experiment, settings.command), Processes(accelerator)
     peak = _Peak(accelerator.device)
     try:
         with user_code.told_of_all(), _threads(threads_of(store.checkpoint(experiment.hash), experiment.hash)):
-            _make(draft, store, accelerator, settings, peak)
+            _make(draft, store, accelerator, settings, peak, processes)
     except Stopped:
         return "stopped"
     except StoreError:
         raise
     except Exception as error:
-        if not accelerator.is_main_process:
+        if processes.main:
+            draft.fail(error)
+            _finish(draft, store, peak)
+            settings.report(draft.event("failed", reason=draft.record["reason"]))
+        if isinstance(error, Torn):
             raise
-        draft.fail(error)
-        _finish(draft, store, peak)
-        settings.report(draft.event("failed", reason=draft.record["reason"]))
         if not isinstance(error, UserError):
             logging.getLogger(__name__).exception("the run has failed")
     return "written"
@@ -111,17 +112,20 @@ def _threads(count: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settings, peak: "_Peak") -> None:
+def _make(
+    draft: Draft, store: Store, accelerator: Accelerator, settings: Settings, peak: "_Peak", processes: Processes
+) -> None:
     experiment, training = draft.experiment, draft.experiment.training
-    draft.record["environment"] = environment.describe(accelerator)
-    task = build.task_of(experiment)
-    draft.record["data"] = task.describe()
-    if not isinstance(task, TextTask):
-        draft.record["data"] |= {"learned": task.learned(training.length)}
-    model = build.model(experiment, task)
-    draft.record |= {"parameters": build.parameters(model), "buffers": [*buffers(model)]}
-    if settings.trackers:
-        accelerator.init_trackers("gnomon", {"experiment": experiment.hash, "label": experiment.label})
+    with processes.apart():
+        draft.record["environment"] = environment.describe(accelerator)
+        task = build.task_of(experiment)
+        draft.record["data"] = task.describe()
+        if not isinstance(task, TextTask):
+            draft.record["data"] |= {"learned": task.learned(training.length)}
+        model = build.model(experiment, task)
+        draft.record |= {"parameters": build.parameters(model), "buffers": [*buffers(model)]}
+        if settings.trackers:
+            accelerator.init_trackers("gnomon", {"experiment": experiment.hash, "label": experiment.label})
 
     def report(history: History) -> None:
         settings.report(draft.event("train", **_training(history, experiment)))
@@ -138,8 +142,9 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
         saved,
         draft.record["environment"],
     )
-    model, history = train(model, task, experiment, accelerator, watch)
-    if not accelerator.is_main_process:
+    with processes.together(Stopped):
+        model, history = train(model, task, experiment, accelerator, watch, processes)
+    if not processes.main:
         return
     draft.trained(history)
     if not math.isfinite(history.losses[-1]):
