@@ -37,8 +37,8 @@ def run_together(
 
     todo: the hashes of those that were to be made when `progress` began.
 
-    OptionError, before the first, where they have several, or a batch that the processes cannot share. Interrupted after
-    Ctrl-C or SIGTERM. Torn where a process is lost.
+    OptionError, before the first, where they have several, or a batch that the processes cannot share. Interrupted
+    after Ctrl-C or SIGTERM. Torn where a process is lost.
     """
     if len({e.training.precision for e in experiments}) > 1:
         raise OptionError("one launch has one precision", given="fp32 and bf16", do="launch once for each")
