@@ -105,7 +105,10 @@ def make(experiment: Experiment, store: Store, accelerator: Accelerator, setting
 def _threads(count: int | None) -> Iterator[None]:
     """Compute with as many threads as the run began with: another number of them adds in another order."""
     before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
+    if count in (None, before):
+        yield
+        return
+    torch.set_num_threads(count)
     try:
         yield
     finally:
