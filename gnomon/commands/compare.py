@@ -144,7 +144,8 @@ class Compare:
         )
         if first:
             self._tell(records, str(write(store, records, self.out, self.command)))
-        return int(any(record["status"] != "finished" for record in records))
+        # Of the processes of a launch one says how it ended: the launcher would end the first where another has failed.
+        return int(first and any(record["status"] != "finished" for record in records))
 
     def _log(self) -> "AbstractContextManager[Log]":
         from gnomon import __version__

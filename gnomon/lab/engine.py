@@ -19,8 +19,8 @@ from gnomon.lab.interrupt import Interrupted, flagged
 from gnomon.lab.load import Plan
 from gnomon.lab.machine import MEMORY, cores, launched, most_threads
 from gnomon.lab.pool import Pool
-from gnomon.lab.store import Store
-from gnomon.lab.sweep import Sweep, missing, planned
+from gnomon.lab.store import Store, missing
+from gnomon.lab.sweep import Sweep, planned
 from gnomon.lab.workers import Workers
 
 
@@ -84,11 +84,12 @@ def run(
             from gnomon.lab.distributed import run_together
 
             # All runs, also those that are stored: every process must go through the same list.
-            run_together(list(unique.values()), store, settings, progress)
+            run_together(list(unique.values()), store, settings, progress, todo)
         elif made_by is not None:
-            sweep = Sweep(list(todo.values()), made_by, store, settings, progress)
-            sweep.run(stack.enter_context(flagged()))
-            if sweep.waiting:
+            sweep, stop = Sweep(list(todo.values()), made_by, store, settings, progress), stack.enter_context(flagged())
+            sweep.run(stop)
+            # Also where all are made: who has stopped the trials does not want the runs that come after them.
+            if sweep.waiting or stop():
                 raise Interrupted(len(unique) - len(sweep.waiting), len(unique))
     records = [store.record(e.hash) for e in pinned]
     if None in records:

@@ -1,5 +1,7 @@
 """What this machine gives to this process. No torch here."""
 
+import ctypes
+import gc
 import os
 import sys
 from pathlib import Path
@@ -38,8 +40,19 @@ def launched() -> tuple[int, int]:
     return found[0], found[1]
 
 
+def forget_peak() -> bool:
+    """Let `peak_memory` begin at what the process uses now. False where that cannot be: but on Linux with glibc."""
+    gc.collect()  # what a cycle holds, as an error does of the run that it ended, is not in use
+    try:
+        ctypes.CDLL(None).malloc_trim(0)  # nor is what was freed and has not been given back
+        Path("/proc/self/clear_refs").write_text("5")
+    except (AttributeError, OSError, TypeError):
+        return False
+    return True
+
+
 def peak_memory() -> int:
-    """The most memory this process has held, in bytes.
+    """The most memory this process has held, in bytes, since `forget_peak` or its start.
 
     On Linux the kernel's own peak of this program: `getrusage` begins at what the process that started it held.
     """

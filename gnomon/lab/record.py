@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow
 from pyarrow import parquet
 
-from gnomon.errors import UserError
 from gnomon.lab.checkpoint import History
 from gnomon.lab.columns import CURVE, POSITIONS, schema
 from gnomon.lab.evaluate import Measured
 from gnomon.lab.events import Event, Phase
 from gnomon.lab.experiment import Experiment
+from gnomon.lab.processes import reason
 from gnomon.lab.store import FORMAT, Store
 from gnomon.lab.train import learning_rate
 
@@ -35,6 +35,7 @@ class Draft:
             "reason": None,
             "data": None,
             "parameters": {"total": None, "encoding": None},
+            "buffers": None,
             "lengths": [],
             "cost": dict.fromkeys(
                 (
@@ -53,8 +54,7 @@ class Draft:
         }
 
     def fail(self, error: BaseException) -> None:
-        kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-        self.record |= {"status": "failed", "reason": f"{kind}{error}"}
+        self.record |= {"status": "failed", "reason": reason(error)}
 
     def trained(self, history: History) -> None:
         """Put the curve and the cost of training into the record."""
@@ -71,6 +71,8 @@ class Draft:
             )
         ]
         self.files["curve.parquet"] = _table(rows, CURVE)
+        if len(history.environments) > 1:
+            self.record["environments"] = history.environments
         median = statistics.median(history.seconds)
         self.record["cost"] |= {
             "ms_per_step": 1000 * median,

@@ -4,9 +4,10 @@ import logging
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import torch
@@ -17,17 +18,15 @@ from safetensors.torch import save_model
 from gnomon import user_code
 from gnomon.errors import StoreError, UserError
 from gnomon.lab import build, environment, further
-from gnomon.lab.checkpoint import History
+from gnomon.lab.checkpoint import History, buffers, threads_of
 from gnomon.lab.events import Event, Outcome
 from gnomon.lab.experiment import Experiment
-from gnomon.lab.machine import peak_memory
+from gnomon.lab.machine import forget_peak, peak_memory
+from gnomon.lab.processes import PATIENCE, Processes, Torn
 from gnomon.lab.record import Draft
-from gnomon.lab.store import Store
+from gnomon.lab.store import Store, missing
 from gnomon.lab.tasks.text import TextTask
 from gnomon.lab.train import Stopped, Watch, train
-
-PATIENCE = timedelta(hours=12)
-"""How long the processes of a launch wait for the main one, which measures alone."""
 
 SMOOTH = 20
 """Training steps over which the loss and the speed are averaged for display."""
@@ -59,8 +58,7 @@ def run(experiment: Experiment, store: Store, settings: Settings = Settings()) -
     with store.claim(experiment.hash) as ours:
         if not ours:
             return "busy"
-        present = store.record(experiment.hash)
-        if present is not None and (present["status"] == "finished" or not settings.retry):
+        if not missing(store.record(experiment.hash), settings.retry):
             return "present"
         return make(experiment, store, accelerator_for(experiment, settings, store), settings)
 
@@ -77,37 +75,59 @@ def accelerator_for(experiment: Experiment, settings: Settings, store: Store) ->
 
 
 def make(experiment: Experiment, store: Store, accelerator: Accelerator, settings: Settings) -> Outcome:
-    """`run`, once the run has been claimed. Of several processes the main one measures and writes."""
-    draft = Draft(experiment, settings.command)
+    """`run`, once the run has been claimed. Of several processes the main one measures and writes.
+
+    Where one fails, the run has failed; `Torn` where that cannot be told to the others.
+    """
+    draft, processes = Draft(experiment, settings.command), Processes(accelerator)
+    peak = _Peak(accelerator.device)
     try:
-        with user_code.told_of_all():
-            _make(draft, store, accelerator, settings)
+        with user_code.told_of_all(), _threads(threads_of(store.checkpoint(experiment.hash), experiment.hash)):
+            _make(draft, store, accelerator, settings, peak, processes)
     except Stopped:
         return "stopped"
     except StoreError:
         raise
     except Exception as error:
-        if not accelerator.is_main_process:
+        if processes.main:
+            draft.fail(error)
+            _finish(draft, store, peak)
+            settings.report(draft.event("failed", reason=draft.record["reason"]))
+        if isinstance(error, Torn):
             raise
-        draft.fail(error)
-        _finish(draft, store, accelerator)
-        settings.report(draft.event("failed", reason=draft.record["reason"]))
         if not isinstance(error, UserError):
             logging.getLogger(__name__).exception("the run has failed")
     return "written"
 
 
-def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settings) -> None:
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """Compute with as many threads as the run began with: another number of them adds in another order."""
+    before = torch.get_num_threads()
+    if count in (None, before):
+        yield
+        return
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _make(
+    draft: Draft, store: Store, accelerator: Accelerator, settings: Settings, peak: "_Peak", processes: Processes
+) -> None:
     experiment, training = draft.experiment, draft.experiment.training
-    draft.record["environment"] = environment.describe(accelerator)
-    task = build.task_of(experiment)
-    draft.record["data"] = task.describe()
-    if not isinstance(task, TextTask):
-        draft.record["data"] |= {"learned": task.learned(training.length)}
-    model = build.model(experiment, task)
-    draft.record["parameters"] = build.parameters(model)
-    if settings.trackers:
-        accelerator.init_trackers("gnomon", {"experiment": experiment.hash, "label": experiment.label})
+    with processes.apart():
+        draft.record["environment"] = environment.describe(accelerator)
+        task = build.task_of(experiment)
+        draft.record["data"] = task.describe()
+        if not isinstance(task, TextTask):
+            draft.record["data"] |= {"learned": task.learned(training.length)}
+        model = build.model(experiment, task)
+        draft.record |= {"parameters": build.parameters(model), "buffers": [*buffers(model)]}
+        if settings.trackers:
+            accelerator.init_trackers("gnomon", {"experiment": experiment.hash, "label": experiment.label})
 
     def report(history: History) -> None:
         settings.report(draft.event("train", **_training(history, experiment)))
@@ -116,15 +136,23 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     def saved(step: int) -> None:
         settings.report(draft.event("checkpoint", step=step, steps=training.steps))
 
-    watch = Watch(report, settings.stop, store.checkpoint(experiment.hash), settings.checkpoint_seconds, saved)
-    model, history = train(model, task, experiment, accelerator, watch)
-    if not accelerator.is_main_process:
+    watch = Watch(
+        report,
+        settings.stop,
+        store.checkpoint(experiment.hash),
+        settings.checkpoint_seconds,
+        saved,
+        draft.record["environment"],
+    )
+    with processes.together(Stopped):
+        model, history = train(model, task, experiment, accelerator, watch, processes)
+    if not processes.main:
         return
     draft.trained(history)
     if not math.isfinite(history.losses[-1]):
         reason = f"the loss is {history.losses[-1]} at step {history.step}"
         draft.record |= {"status": "diverged", "reason": reason}
-        _finish(draft, store, accelerator)
+        _finish(draft, store, peak)
         settings.report(draft.event("diverged", step=history.step, steps=training.steps, reason=reason))
         return
     begun = time.perf_counter()
@@ -154,7 +182,7 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     draft.measured(found, asked, time.perf_counter() - begun)
     draft.files["weights.safetensors"] = lambda file: save_model(plain, str(file), {"experiment": experiment.hash})
     draft.record["status"] = "finished"
-    _finish(draft, store, accelerator)
+    _finish(draft, store, peak)
     for tracker in accelerator.trackers:
         try:
             tracker.finish()
@@ -166,13 +194,31 @@ def _make(draft: Draft, store: Store, accelerator: Accelerator, settings: Settin
     settings.report(draft.event("finished", step=training.steps, steps=training.steps, **shown))
 
 
-def _finish(draft: Draft, store: Store, accelerator: Accelerator) -> None:
-    """Write the record with the most memory that this process has held: its own, and on a GPU what torch had there."""
-    on_gpu = accelerator.device.type == "cuda"
-    draft.record["cost"] |= {
-        "peak_memory_bytes": peak_memory(),
-        "peak_device_memory_bytes": torch.cuda.max_memory_allocated() if on_gpu else None,
-    }
+class _Peak:
+    """The most memory that this process holds from now on: its own, and on a GPU what torch has there.
+
+    One process may make many runs, as those of a launch do. Where a system tells its peak since it began only, that is
+    the first run's, and nothing is known of the others.
+    """
+
+    runs = count()
+
+    def __init__(self, device: torch.device):
+        self.known = forget_peak() | (next(self.runs) == 0)
+        self.device = device if device.type == "cuda" else None
+        if self.device is not None:
+            torch.cuda.reset_peak_memory_stats(self.device)
+
+    def told(self) -> dict[str, int | None]:
+        """For the record, under `cost`."""
+        return {
+            "peak_memory_bytes": peak_memory() if self.known else None,
+            "peak_device_memory_bytes": None if self.device is None else torch.cuda.max_memory_allocated(self.device),
+        }
+
+
+def _finish(draft: Draft, store: Store, peak: _Peak) -> None:
+    draft.record["cost"] |= peak.told()
     draft.write(store)
 
 

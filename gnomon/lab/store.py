@@ -295,6 +295,11 @@ class Store:
         return ask(self, query)
 
 
+def missing(record: Mapping[str, Any] | None, retry: bool) -> bool:
+    """Whether a run is to be made that has this record, or none: one that failed or diverged only on a retry."""
+    return record is None or (retry and record["status"] != "finished")
+
+
 def check_record(record: Any, hash: str, where: str, do: str) -> dict[str, Any]:
     """A record that is read from `where`, of the run `hash`. StoreError where it is none, or of a newer gnomon."""
     record = record if isinstance(record, dict) else {}

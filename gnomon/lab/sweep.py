@@ -11,7 +11,7 @@ from gnomon.lab.events import Event, Progress
 from gnomon.lab.experiment import Experiment
 from gnomon.lab.files import REMOVED
 from gnomon.lab.shared import refresh
-from gnomon.lab.store import Store
+from gnomon.lab.store import Store, missing
 from gnomon.lab.wire import End
 from gnomon.lab.workers import Exit, Workers
 
@@ -29,11 +29,6 @@ TOGETHER = 1.0
 
 UNBEGUN = 20
 """How often a worker may be lost before it begins, as on a node that is not yet known to be gone."""
-
-
-def missing(record: Mapping[str, Any] | None, retry: bool) -> bool:
-    """Whether a run is to be made that has this record, or none."""
-    return record is None or (retry and record["status"] != "finished")
 
 
 def planned(experiment: Experiment, record: Mapping[str, Any] | None) -> Event:

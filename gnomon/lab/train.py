@@ -2,20 +2,22 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
 from torch import nn
 
-from gnomon.errors import OptionError
+from gnomon.errors import OptionError, UserError
 from gnomon.lab import checkpoint
 from gnomon.lab.build import encoding_parameters
 from gnomon.lab.checkpoint import History
 from gnomon.lab.experiment import Experiment, Text, Training
 from gnomon.lab.places import laid, places
+from gnomon.lab.processes import Processes
 from gnomon.lab.seeds import generator, seed_of
 from gnomon.lab.task import IGNORED, Trained
 from gnomon.memory import Memory
@@ -43,6 +45,8 @@ class Watch:
     """Seconds between two checkpoints."""
     saved: Callable[[int], None] = field(default=lambda step: None)
     """Called with the step of a checkpoint, once it is on disk."""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """On what it is trained, for the checkpoint."""
 
 
 def learning_rate(training: Training, step: int) -> float:
@@ -68,53 +72,80 @@ def optimizer_of(model: nn.Module, training: Training) -> torch.optim.AdamW:
 
 
 def train(
-    model: Transformer, task: Trained, experiment: Experiment, accelerator: Accelerator, watch: Watch = Watch()
+    model: Transformer,
+    task: Trained,
+    experiment: Experiment,
+    accelerator: Accelerator,
+    watch: Watch = Watch(),
+    processes: Processes | None = None,
 ) -> tuple[nn.Module, History]:
-    """Train in place; returns the model as accelerate has wrapped it, and the history.
+    """Train in place; returns the model in the precision of the training, and the history.
 
     A loss that is not finite ends training: it is then the last one of the history. Raises Stopped after a
-    checkpoint when `watch.stop` says so. Every process of a distributed run takes an equal share of each batch.
+    checkpoint when `watch.stop` says so. Every process of a launch takes an equal share of each batch; where one fails,
+    all raise.
     """
-    training = experiment.training
-    share = _share(training.batch, accelerator)
-    optimizer = optimizer_of(model, training)
-    wrapped, stepper = accelerator.prepare(model, optimizer)
-    history = _resume(watch.checkpoint, experiment, model, optimizer)
+    training, processes = experiment.training, processes or Processes(accelerator)
+    share, learned = _share(training.batch, processes), [p for p in model.parameters() if p.requires_grad]
+    with processes.apart():
+        optimizer = optimizer_of(model, training)
+        # On its device and in its precision, and not wrapped: see gnomon.lab.processes.
+        wrapped, stepper = (
+            accelerator.prepare_model(model, evaluation_mode=True),
+            accelerator.prepare_optimizer(optimizer),
+        )
+        history = _resume(watch.checkpoint, experiment, model, optimizer)
+        past, batches = _past(model, history, processes), task.stream if model.memory else task.batch
+    begins = processes.told(history.step)
+    with processes.apart():
+        if history.step != begins:
+            given = f"step {history.step} in process {processes.index}, step {begins} in the main one"
+            raise UserError("the processes of a launch go on from one checkpoint", given=given)
+    processes.spread([*model.parameters(), *model.buffers()])
+    history.goes_on(watch.environment)
     if history.losses and not math.isfinite(history.losses[-1]):
         return wrapped, history
     look = 1 if accelerator.device.type == "cpu" else FLUSH
-    past, batches = _past(model, history, accelerator), task.stream if model.memory else task.batch
     pending: list[torch.Tensor] = []
     saved = begun = time.perf_counter()
     wrapped.train()
     for step in range(history.step, training.steps):
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(training, step)
-        batch = batches(experiment.seed, step, training.batch, training.length)
-        inputs, targets = batch.inputs[share].to(accelerator.device), batch.targets[share].to(accelerator.device)
-        drawn = generator("positions", experiment.seed, step)
-        if isinstance(experiment.task, Text):
-            pos = places(training, training.length, past.length, drawn, accelerator.device)
-        else:
-            pos = laid(batch, model, training, drawn, accelerator.device)
-        for encoding in model.encodings:
-            pos = encoding.draw(pos, drawn, training.batch)
-        pos = pos if pos.rows == 1 else pos.row(torch.arange(training.batch, device=pos.coords.device)[share])
-        torch.manual_seed(seed_of("dropout", experiment.seed, step, accelerator.process_index))
-        logits = wrapped(inputs, pos, cache=past)
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), ignore_index=IGNORED)
-        loss = loss * _weight(batch.targets, share)
-        auxiliary = sum(encoding.auxiliary(pos, drawn) for encoding in model.encodings)
-        stepper.zero_grad()
-        accelerator.backward(loss + auxiliary)
-        accelerator.clip_grad_norm_(model.parameters(), training.clip)
-        stepper.step()
-        pending.append(loss.detach())
-        history.tokens.append(batch.targets.numel())
         last = step + 1 == training.steps
-        if len(pending) < look and not last:
+        with processes.apart():
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate(training, step)
+            batch = batches(experiment.seed, step, training.batch, training.length)
+            inputs, targets = batch.inputs[share].to(accelerator.device), batch.targets[share].to(accelerator.device)
+            drawn = generator("positions", experiment.seed, step)
+            if isinstance(experiment.task, Text):
+                pos = places(training, training.length, past.length, drawn, accelerator.device)
+            else:
+                pos = laid(batch, model, training, drawn, accelerator.device)
+            for encoding in model.encodings:
+                pos = encoding.draw(pos, drawn, training.batch)
+            pos = pos if pos.rows == 1 else pos.row(torch.arange(training.batch, device=pos.coords.device)[share])
+            torch.manual_seed(seed_of("dropout", experiment.seed, step, processes.index))
+            logits = wrapped(inputs, pos, cache=past)
+            loss = nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), ignore_index=IGNORED)
+            loss = loss * _weight(batch.targets, share)
+            auxiliary = sum(encoding.auxiliary(pos, drawn) for encoding in model.encodings)
+            stepper.zero_grad()
+            accelerator.backward(loss + auxiliary)
+            row = processes.packed(learned, loss.detach())
+        used = processes.any(*(p.grad is not None for p in learned))
+        processes.average(row)
+        losses: list[float] = []
+        with processes.apart():
+            pending.append(processes.unpacked(row, learned, used))
+            accelerator.clip_grad_norm_(model.parameters(), training.clip)
+            stepper.step()
+            history.tokens.append(batch.targets.numel())
+            if len(pending) >= look or last:
+                losses = torch.stack(pending).tolist()
+        # A running mean is that of the main process's share.
+        processes.spread(model.buffers())
+        if not losses:
             continue
-        losses = accelerator.reduce(torch.stack(pending), "mean").tolist()
         now = time.perf_counter()
         history.seconds += [(now - begun) / len(pending)] * len(pending)
         history.losses += losses
@@ -124,45 +155,41 @@ def train(
             kept = history.step - len(losses) + wrong + 1
             del history.losses[kept:], history.seconds[kept:], history.tokens[kept:]
             return wrapped, history
-        watch.report(history)
-        stop = _agreed(watch.stop(), accelerator)
-        if watch.checkpoint is not None and (stop or last or now - saved > watch.every):
-            history.memory = _gathered(past, accelerator)
-            if accelerator.is_main_process:
-                checkpoint.save(watch.checkpoint, experiment.hash, model, optimizer, history)
-                watch.saved(history.step)
+        with processes.apart():
+            watch.report(history)
+            stop = watch.stop()
+        stop, due = processes.any(stop, now - saved > watch.every)
+        if watch.checkpoint is not None and (stop or last or due):
+            history.memory = _gathered(past, processes)
+            with processes.apart():
+                if processes.main:
+                    checkpoint.save(watch.checkpoint, experiment.hash, model, optimizer, history)
+                    watch.saved(history.step)
             saved = begun = time.perf_counter()
         if stop and not last:
             raise Stopped
     return wrapped, history
 
 
-def _past(model: Transformer, history: History, accelerator: Accelerator) -> Past:
+def _past(model: Transformer, history: History, processes: Processes) -> Past:
     """What a resumed run remembers; every process its share of the rows."""
     past = model.past()
     if isinstance(past, Memory) and history.memory:
-        count, which = accelerator.num_processes, accelerator.process_index
+        count, which = processes.count, processes.index
         rows = {name: t.chunk(count)[which] if name.startswith("layer") else t for name, t in history.memory.items()}
-        past.load(rows, accelerator.device)
+        past.load(rows, processes.device)
     return past
 
 
-def _gathered(past: Past, accelerator: Accelerator) -> dict[str, torch.Tensor]:
+def _gathered(past: Past, processes: Processes) -> dict[str, torch.Tensor]:
     if not isinstance(past, Memory):
         return {}
-    return {name: accelerator.gather(t) if name.startswith("layer") else t for name, t in past.tensors().items()}
+    return {name: processes.gathered(t) if name.startswith("layer") else t for name, t in past.tensors().items()}
 
 
 def _resume(path: Path | None, experiment: Experiment, model: nn.Module, optimizer: torch.optim.AdamW) -> History:
     found = None if path is None else checkpoint.load(path, experiment.hash, model, optimizer)
     return History() if found is None else found
-
-
-def _agreed(stop: bool, accelerator: Accelerator) -> bool:
-    """Whether any process of a distributed run has been asked to stop: all must leave at the same step."""
-    if accelerator.num_processes == 1:
-        return stop
-    return bool(accelerator.reduce(torch.tensor(float(stop), device=accelerator.device), "sum").item())
 
 
 def _weight(targets: torch.Tensor, share: slice) -> float:
@@ -172,9 +199,9 @@ def _weight(targets: torch.Tensor, share: slice) -> float:
     return processes * int(scored[share].sum()) / int(scored.sum())
 
 
-def _share(batch: int, accelerator: Accelerator) -> slice:
-    count = accelerator.num_processes
+def _share(batch: int, processes: Processes) -> slice:
+    count = processes.count
     if batch % count:
         raise OptionError("the processes share a batch equally", given=f"batch {batch}, {count} processes")
     each = batch // count
-    return slice(accelerator.process_index * each, (accelerator.process_index + 1) * each)
+    return slice(processes.index * each, (processes.index + 1) * each)

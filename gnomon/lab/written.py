@@ -67,9 +67,11 @@ RECORD = {
     "experiment": Part(EXPERIMENT),
     "data": maybe({"name": maybe("VARCHAR"), "learned": maybe("DOUBLE"), "unigram_loss": maybe({})}),
     "parameters": Part(dict.fromkeys(("total", "encoding"), Part("BIGINT", null=True))),
+    "buffers": maybe([TEXT]),
     "lengths": Part([ROW]),
     "cost": Part(_columns(COST, ms_per_step=Part("DOUBLE", null=True), peak_memory_bytes=Part("BIGINT", null=True))),
     "environment": Part({}),
+    "environments": maybe([{"step": Part("BIGINT"), "environment": Part({})}]),
     "variants": maybe([{"options": Part({}), "lengths": Part([ROW])}]),
     "probes": maybe({}),
 }

@@ -120,7 +120,7 @@ def _context(parts: list[dict], records: Sequence[Record], command: str | None) 
         "unfinished": [run for summary in summaries for run in tables.unfinished(summary)],
         "shared": shared,
         "own": own,
-        "environment": tables.merged(records, "environment"),
+        "environment": tables.merged(tables.environments(records), "environment"),
         "data": tables.merged(records, "data"),
         "seeds": tables.seeds(whole),
         "tolerance": TOLERANCE,

@@ -114,6 +114,11 @@ def settings(summary: Summary) -> tuple[dict[str, str], dict[str, dict[str, str]
     return {key: _text(flats[0][key]) for key in same}, own
 
 
+def environments(records: Sequence[Record]) -> list[Record]:
+    """The runs, but of one that was resumed on other versions or another machine each part, under `environment` its."""
+    return [part for record in records for part in record.get("environments") or [record]]
+
+
 def merged(records: Sequence[Record], part: str) -> dict[str, str]:
     """The part 'environment' or 'data' of all records; several values of one key are all listed."""
     flats = [flatten(record.get(part) or {}) for record in records]

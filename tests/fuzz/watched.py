@@ -181,7 +181,9 @@ def _check(path: str, event: str) -> None:
         return
     finally:
         _allowed = home
-    if real != Path(os.devnull) and not real.is_relative_to(home):
+    # No file: the second lets the peak of memory begin anew.
+    nothing = (Path(os.devnull), Path(f"/proc/{os.getpid()}/clear_refs"))
+    if real not in nothing and not real.is_relative_to(home):
         _written.append(f"{event} outside {home}: {real}")
         raise Finding(_written[-1])
 

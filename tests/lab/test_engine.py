@@ -21,9 +21,11 @@ from gnomon.lab import engine
 from gnomon.lab.checkpoint import step_of
 from gnomon.lab.events import Event
 from gnomon.lab.interrupt import Interrupted, flagged
+from gnomon.lab.load import Plan
 from gnomon.lab.run import Settings
 from gnomon.lab.store import Store
 from gnomon.lab.sweep import Sweep
+from gnomon.lab.tuning import Tuning
 from tests.lab.toys import make, results, toy
 
 
@@ -128,6 +130,29 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(text: Path, tmp_path: Pat
     assert make(experiments[0], store.path) == "written"
     make(experiments[0], tmp_path / "undisturbed")
     assert results(store, experiments[0].hash) == results(Store(tmp_path / "undisturbed"), experiments[0].hash)
+
+
+class StopsAtTheEnd(Listener):
+    """Sends a signal once its run, the only one, has finished."""
+
+    def update(self, event: Event) -> None:
+        super().update(event)
+        if event.phase == "finished":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("one_core")
+def test_a_signal_at_the_end_of_the_trials_keeps_the_runs_from_beginning(text: Path, tmp_path: Path):
+    listeners: list[Listener] = []
+
+    def heard() -> Listener:
+        listeners.append(StopsAtTheEnd())
+        return listeners[-1]
+
+    store, plan = Store(tmp_path / "runs", create=True), Plan([toy(text, "none", steps=4)], Tuning((1e-3,)))
+    with pytest.raises(Interrupted, match="after 1 of 1 runs"):
+        engine.run_plan(plan, store, 1, heard)
+    assert len(listeners) == 1 and len(store.trials().hashes()) == 1 and store.hashes() == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -12,7 +12,7 @@ import pytest
 from gnomon.errors import StoreError, UserError
 from gnomon.lab.query import run_row
 from gnomon.lab.run import Settings
-from gnomon.lab.store import MARKER, Store
+from gnomon.lab.store import MARKER, Store, missing
 from tests.lab.toys import STEPS, make, results, toy, vouch
 
 
@@ -46,6 +46,13 @@ def test_a_folder_of_someone_elses_is_refused_and_left_alone(tmp_path: Path, cre
     with pytest.raises(StoreError, match="not a store"):
         Store(tmp_path, create=create)
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("status", [None, "finished", "failed", "diverged"])
+def test_what_is_to_be_made_is_what_has_no_record_and_on_a_retry_what_has_not_finished(status: str | None):
+    record = None if status is None else {"status": status}
+    assert missing(record, retry=False) == (status is None)
+    assert missing(record, retry=True) == (status != "finished")
 
 
 def test_a_file_is_no_store(tmp_path: Path):
@@ -320,3 +327,19 @@ def test_the_same_run_gives_the_same_numbers_in_another_store(filled: Store, tex
     experiment = toy(text, "rope")
     make(experiment, tmp_path / "other")
     assert results(Store(tmp_path / "other"), experiment.hash) == results(filled, experiment.hash)
+
+
+@pytest.mark.parametrize("forgets", [True, False])
+def test_a_run_has_its_own_peak_of_memory_or_none(text: Path, tmp_path: Path, monkeypatch, forgets: bool):
+    """One process makes both: the large one first, whose peak is not that of the small one."""
+    large = toy(text, "none", width=512, depth=2, batch=16, length=128, lengths=(128,), steps=2)
+    small = toy(text, "none")
+    if not forgets:
+        monkeypatch.setattr("gnomon.lab.run.forget_peak", lambda: False)
+    for experiment in (large, small):
+        make(experiment, tmp_path / "runs")
+    peaks = [Store(tmp_path / "runs").record(e.hash)["cost"]["peak_memory_bytes"] for e in (large, small)]
+    if forgets:
+        assert 1e7 < peaks[1] < peaks[0] - 5e7
+    else:
+        assert peaks[1] is None
