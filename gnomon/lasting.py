@@ -39,6 +39,11 @@ def lasting(place: Place | None) -> Iterator[None]:
         _PLACE.reset(token)
 
 
+def lasts() -> bool:
+    """Whether there is a place. A compiled graph has no memory; ask before sizes, which it would keep as conditions."""
+    return not traced() and _PLACE.get() is not None
+
+
 def of_weights(
     what: Hashable, weights: Sequence[Tensor], make: Callable[[], Made], besides: Hashable = None
 ) -> Made | None:
@@ -49,9 +54,9 @@ def of_weights(
     Weights that were written to in place since, as an optimizer and `load_state_dict` do, are others; a write past
     autograd (`weight.data`) is not seen, as the keys in the cache do not see it.
     """
-    # A graph that is compiled has no memory.
-    if traced() or (place := _PLACE.get()) is None or differs(*weights):
+    if not lasts() or differs(*weights):
         return None
+    place = _PLACE.get()
     state, kept = (besides, _state(weights)), place.get(what)
     if kept is None or kept.state != state or any(a is not b for a, b in zip(kept.weights, weights, strict=True)):
         # It may be read where there is a gradient, of queries for one, later on.

@@ -17,7 +17,7 @@ TURNS = 12
 
 @dataclass(frozen=True)
 class List:
-    """The encodings: where they act, properties, parameters, cost; the tasks.
+    """The encodings: where they act, what they declare and cost; tasks.
 
     Parameters and cost are those of a small causal Transformer, whose shape
     is printed. Cost is measured in a moment, and wavers where others use the
@@ -38,7 +38,7 @@ class List:
     backend: bool = False
     """Which backend computes each, and how."""
     tasks: bool = False
-    """The tasks of `gnomon compare --task`, and their options, instead."""
+    """Tasks for `compare --task`, instead."""
     json: Json = False
 
     def run(self) -> int:

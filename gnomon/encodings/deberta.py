@@ -14,7 +14,7 @@ from gnomon.encodings.buckets import EDGE, deberta_bucket
 from gnomon.encodings.diagonals import differences, rows_by_distance
 from gnomon.encodings.key_rows import lookups
 from gnomon.errors import OptionError
-from gnomon.lasting import of_weights
+from gnomon.lasting import lasts, of_weights
 from gnomon.once import once
 from gnomon.pairs import PairFunction
 from gnomon.positions import Positions
@@ -201,7 +201,7 @@ class Deberta(Encoding):
         return self.scale(q.shape[-1]) * (dot(q, k) + torch.where(both_placed(q_pos, k_pos), position, 0.0))
 
     def bias(self, q: Tensor, k: Tensor, q_pos: Positions, k_pos: Positions) -> PairFunction:
-        kept = self._kept() if q_pos.length <= FEW else None
+        kept = self._kept() if lasts() and q_pos.length <= FEW else None
         which = Deberta, self.span, self.buckets, kept is None
         met, row = once(q_pos, k_pos, which, lambda: self._row(q_pos, k_pos, whole=kept is not None))
         to_position, to_content = self._projections()

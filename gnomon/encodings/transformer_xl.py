@@ -10,7 +10,7 @@ from gnomon.encoding import Domain, Encoding, Property, difference, dot
 from gnomon.encodings.diagonals import diagonals
 from gnomon.encodings.frequencies import among, angles, geometric
 from gnomon.errors import OptionError
-from gnomon.lasting import of_weights
+from gnomon.lasting import lasts, of_weights
 from gnomon.once import once
 from gnomon.pairs import PairFunction, at
 from gnomon.positions import Positions
@@ -170,7 +170,7 @@ class TransformerXL(Encoding):
         None where nothing lasts, or where queries do not follow the keys so that the same distances come again.
         """
         ahead, step, queries, keys = q_pos.ahead_of(k_pos), q_pos.step, q_pos.length, k_pos.length
-        if queries > FEW or ahead is None or not step or not (ahead / step).is_integer():
+        if not lasts() or queries > FEW or ahead is None or not step or not (ahead / step).is_integer():
             return None
         largest = int(ahead / step) + queries - 1
         if largest >= 2 * keys + FEW or largest - (queries + keys - 2) < -FEW:

@@ -206,7 +206,7 @@ def test_the_scorecard_stands_in_80_columns(gnomon, results):
     told = gnomon("claims", "--scorecard")
     assert told.code == 0 and max(map(len, told.out.splitlines())) <= 80
     lines = [line.split() for line in told.out.splitlines()]
-    for row in (["alibi", "0.025*", "0.05*"], ["rope", "0.805", "1.61"], ["t5", "(0/1)", "(0/1)"]):
+    for row in (["alibi", "2", "0.025*", "0.05*"], ["rope", "2", "0.805", "1.61"], ["t5", "3.25", "(0/1)", "(0/1)"]):
         assert row in lines
     words = " ".join(told.out.split())
     assert "nats a byte, lower is better." in words and "gnomon compare experiments/images.py" in words
