@@ -26,8 +26,22 @@ class Value(Protocol):
         """What of a run it is, beside the length."""
 
 
+class InRange:
+    """A value that is found at the training length and by no probe, unless it says so."""
+
+    def length(self, record: Record) -> int:
+        return experiments.trained_at(record)
+
+    @property
+    def probe(self) -> str:
+        return ""
+
+    def where(self, record: Record) -> str:
+        return ""
+
+
 @dataclass(frozen=True)
-class At:
+class At(InRange):
     """A number at a multiple of the training length; with `rise`, less the same at the training length."""
 
     key: str
@@ -42,16 +56,9 @@ class At:
     def length(self, record: Record) -> int:
         return round(self.times * experiments.trained_at(record))
 
-    @property
-    def probe(self) -> str:
-        return ""
-
-    def where(self, record: Record) -> str:
-        return ""
-
 
 @dataclass(frozen=True)
-class Lost:
+class Lost(InRange):
     """How many more answers are right in other groups of examples, their mean, than in this one.
 
     `{patch}` in a name is that option of the task; where that is not given there is no such group.
@@ -71,20 +78,13 @@ class Lost:
         given = defaultdict(str, task.get("options") or {})
         return tuple(name.format_map(given) for name in (self.group, *self.than))
 
-    def length(self, record: Record) -> int:
-        return experiments.trained_at(record)
-
-    @property
-    def probe(self) -> str:
-        return ""
-
     def where(self, record: Record) -> str:
         there, *others = self.names(record["experiment"]["task"])
         return f"{there} beside {' and '.join(others)}"
 
 
 @dataclass(frozen=True)
-class Among:
+class Among(InRange):
     """A number of one group of examples, at the training length."""
 
     group: str
@@ -92,13 +92,6 @@ class Among:
 
     def of(self, record: Record) -> float | None:
         return experiments.group(record, self.length(record), self.group, self.key)
-
-    def length(self, record: Record) -> int:
-        return experiments.trained_at(record)
-
-    @property
-    def probe(self) -> str:
-        return ""
 
     def where(self, record: Record) -> str:
         return self.group
@@ -109,7 +102,7 @@ Step = str | int | tuple[str, Any]
 
 
 @dataclass(frozen=True)
-class In:
+class In(InRange):
     """What stands at a path in the record."""
 
     path: tuple[Step, ...]
@@ -123,15 +116,9 @@ class In:
                 return None
         return found
 
-    def length(self, record: Record) -> int:
-        return experiments.trained_at(record)
-
     @property
     def probe(self) -> str:
         return str(self.path[1]) if self.path[0] == "probes" else ""
-
-    def where(self, record: Record) -> str:
-        return ""
 
 
 KNOWN = 0.1
@@ -139,7 +126,7 @@ KNOWN = 0.1
 
 
 @dataclass(frozen=True)
-class Faded:
+class Faded(InRange):
     """How much better the layer that knows a position best tells it than the last one does, as R^2 of at least 0.
 
     None where no layer tells KNOWN of it: what was never there does not fade.
@@ -153,19 +140,13 @@ class Faded:
         known = [max(0.0, each) for each in found]
         return max(known) - known[-1] if max(known) >= KNOWN else None
 
-    def length(self, record: Record) -> int:
-        return experiments.trained_at(record)
-
     @property
     def probe(self) -> str:
         return "dilution"
 
-    def where(self, record: Record) -> str:
-        return ""
-
 
 @dataclass(frozen=True)
-class Placed:
+class Placed(InRange):
     """Which share of the last layer's logits the places of the two tokens set, the mean over heads."""
 
     def of(self, record: Record) -> float | None:
@@ -173,12 +154,6 @@ class Placed:
         found = [head["places"]["mean"] for head in probed["layers"][-1]] if probed else [None]
         return None if None in found else sum(found) / len(found)
 
-    def length(self, record: Record) -> int:
-        return experiments.trained_at(record)
-
     @property
     def probe(self) -> str:
         return "distance"
-
-    def where(self, record: Record) -> str:
-        return ""
