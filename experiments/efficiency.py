@@ -7,7 +7,17 @@ the middle, and on a pattern in tokens that is nothing but a distance: which tok
 Command:  gnomon compare experiments/efficiency.py --store runs/efficiency
           gnomon results runs/efficiency --export results/efficiency
 
-Answer:   open: it has not been run yet
+Answer:   Yes of the distance, by far; of the digits only beside the net. Shares right, means of three seeds.
+          A token at a distance, after 256, 1,024 and 16,384 different sequences at equal steps: deberta,
+          rope, shaw and transformer_xl 1.00 from 256 on; the learned table 0.21, 0.66, 0.96, the sinusoidal
+          sum 0.20, 0.52, 0.72. t5, alibi, seqpe and none do not learn it with any amount, 0.16 to 0.23: alibi
+          and none cannot, t5 and seqpe do not in these steps.
+          Digits, after 201, 805 and 4,024 of them: the net 0.89, 0.92, 0.94; rope 0.70, 0.71, 0.74; tables,
+          sinusoidal positions, alibi, relative_bias, seqpe and none 0.55 to 0.63 whatever the amount. So the
+          net has more right with a twentieth of the digits than any Transformer with all of them, and more
+          digits help none of those much: in 500 steps of so small models it is the steps that are lacking.
+          The runs were made in two parts, the second after the sweep had been stopped. Rates were chosen of
+          0.001 and 0.003.
 
 Amounts: of `images` a share of the 4000 digits, each moved anew along both axes by up to 7 pixels, a patch, whenever it
 is seen; of `distance` so many different sequences. What is measured has not been trained on, and lies as in training: a
