@@ -15,7 +15,7 @@ Answer:   Yes of the distance, by far; of the digits only beside the net. Shares
           Digits, after 201, 805 and 4,024 of them: the net 0.89, 0.92, 0.94; rope 0.70, 0.71, 0.74; tables,
           sinusoidal positions, alibi, relative_bias, seqpe and none 0.55 to 0.63 whatever the amount. So the
           net has more right with a twentieth of the digits than any Transformer with all of them, and more
-          digits help none of those much: in 500 steps of so small models it is the steps that are lacking.
+          digits help none of those much: in 400 steps of so small models steps may be what is lacking.
           The runs were made in two parts, the second after the sweep had been stopped. Rates were chosen of
           0.001 and 0.003.
 
