@@ -135,7 +135,11 @@ def _ranks(card: Scorecard, column: Column, order: Sequence[str], best: Sequence
         if column.holds is not None and not column.is_held(cells[order[0]].mean):
             return f"Nobody is best where nobody holds: {first} comes nearest."
         alone = f"Only {first} is ranked."
-        return f"Nobody is best: these seeds tell none from {first} by more than counts." if order[1:] else alone
+        return (
+            f"Nobody is best: none is surely worse than {first} by what counts, {column.counts:g}."
+            if order[1:]
+            else alone
+        )
     said = [f"Best: {first}"]
     if best[1:]:
         said.append(f"as good, to {column.counts:g}: {_listed(_numbers(cells, best[1:]))}")
