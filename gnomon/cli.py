@@ -154,18 +154,21 @@ def _run(arguments: list[str]) -> int:
             command = _read(arguments)
     except SystemExit as end:  # tyro has printed help, or what is wrong with the options
         return int(end.code or 0)
-    _check(command)
+    _check(command, arguments)
     with told_of_all():
         return command.run()
 
 
-def _check(command: Command) -> None:
-    """No option is empty: what a shell makes of a variable that is not set would be read as the folder we are in."""
+def _check(command: Command, arguments: list[str]) -> None:
+    """No option is empty: a variable that the shell has not set would be read as this folder, or as no option."""
     for option in fields(command):
         value = getattr(command, option.name)
+        do = "give it a value, or leave it out; `--help` names its default"
         if any(isinstance(word, str) and not word.strip() for word in (value if isinstance(value, tuple) else [value])):
-            do = "give it a value, or leave it out; `--help` names its default"
             raise OptionError(f"{option.name} is empty", given=repr(value), do=do)
+        dashed = f"--{option.name.replace('_', '-')}"
+        if value == () and dashed in (argument.replace("_", "-") for argument in arguments):
+            raise OptionError(f"{option.name} is empty", given=f"{dashed} without a value", do=do)
 
 
 def _read(arguments: list[str]) -> Command:

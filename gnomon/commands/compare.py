@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gnomon.lab.events import Progress
     from gnomon.lab.load import Plan
     from gnomon.lab.log import Log
+    from gnomon.lab.store import Store
     from gnomon.report.summary import Series, Summary
 
 FACTORS = (2, 4, 8)
@@ -143,7 +144,7 @@ class Compare:
             engine=self.engine,
         )
         if first:
-            self._tell(records, str(write(store, records, self.out, self.command)))
+            self._tell(store, records)
         # Of the processes of a launch one says how it ended: the launcher would end the first where another has failed.
         return int(first and any(record["status"] != "finished" for record in records))
 
@@ -186,13 +187,16 @@ class Compare:
             experiments = [replace(e, training=replace(e.training, precision=self.precision)) for e in experiments]
         return Plan(experiments, Tuning(self.tune) if self.tune else plan.tuning)
 
-    def _tell(self, records: Sequence[dict[str, Any]], report: str) -> None:
+    def _tell(self, store: "Store", records: Sequence[dict[str, Any]]) -> None:
+        """What was found, and where the report is: the one is told also where the other cannot be written."""
+        if not (self.json or self.quiet):
+            show(records)
+        report = str(write(store, records, self.out, self.command))
         if self.json:
             print_json({"report": report, "command": self.command, "records": records})
         elif self.quiet:
             say(report)
         else:
-            show(records)
             say(f"report: {report}")
             if any(record["status"] != "finished" for record in records):
                 note(f"to train again what failed: {self.command} --retry")

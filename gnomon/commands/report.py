@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from gnomon.report.analyses import Analyses
 
 
+OPTIONS = {"report": "--out", "figure": "--figure", "log": "--log-json"}
+"""Which option says where each of them goes."""
+
+
 @dataclass(frozen=True)
 class Report:
     """Write the report of all stored runs again; nothing is trained.
@@ -68,9 +72,13 @@ class Report:
 def check(out: str | None, what: str = "report") -> None:
     """Say now, before anything is trained, that no report can be written to this path."""
     if out is not None:
+        from gnomon.errors import OptionError
         from gnomon.report.target import check as check_target
 
-        check_target(out, what)
+        try:
+            check_target(out, what)
+        except OptionError as error:
+            raise OptionError(error.asked, given=error.given, do=f"{error.do}, with {OPTIONS[what]} FILE") from error
 
 
 def _analyses(records: list[dict[str, Any]], quiet: bool) -> "Analyses":
@@ -88,10 +96,12 @@ def write(
     """Write the report of these records, by default into their store; the path of the file."""
     from gnomon import report
 
+    path = store.path / "report.html" if out is None else Path(out)
+    check(str(path))
     hashes = [record["hash"] for record in records]
     return report.write(
         records,
-        store.path / "report.html" if out is None else Path(out),
+        path,
         positions={hash: store.positions(hash) for hash in hashes},
         curves={hash: store.curve(hash) for hash in hashes},
         portraits=portraits(store, records),

@@ -22,8 +22,9 @@ SHORT = 8
 class Results:
     """The stored numbers, a row a run: table, CSV, JSON, or by SQL.
 
-    SQL is that of DuckDB, over four views: runs (a row a run), lengths (run
-    and measured length), positions (loss by position), curves (training).
+    SQL is that of DuckDB, over five views: runs (a row a run), lengths (run
+    and measured length), positions (loss by position), curves (training),
+    groups (a row a run, length and group of tokens).
     `describe runs` lists the columns of a view. The table says when a run
     failed and why; its numbers are rounded, those of --csv and --json are not.
     --verify reads every file of every run, and says what is damaged and what
@@ -44,7 +45,7 @@ class Results:
     store: StorePath = "runs"
     """The folder of runs."""
     sql: Annotated[str | None, tyro.conf.arg(metavar="QUERY", help_behavior_hint="")] = None
-    """A query over runs, lengths, positions, curves."""
+    """A query over these views."""
     csv: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
     """Print comma-separated values."""
     verify: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False

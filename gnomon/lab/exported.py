@@ -15,7 +15,7 @@ from gnomon.lab import written
 from gnomon.lab.columns import POSITIONS as COLUMNS
 from gnomon.lab.files import replace_file, writing
 from gnomon.lab.parts import canonical
-from gnomon.lab.store import Store, check_record, read_table
+from gnomon.lab.store import EXPORTED, Store, check_record, read_table
 
 if TYPE_CHECKING:
     from gnomon.lab.query import Table
@@ -24,7 +24,7 @@ DO = "export the store anew: gnomon results --export FOLDER"
 
 WHAT = "the folder of exported results"
 
-RECORDS, POSITIONS, TRIALS = "records.jsonl", "positions.parquet", "tuning.jsonl"
+RECORDS, POSITIONS, TRIALS = EXPORTED, "positions.parquet", "tuning.jsonl"
 
 
 class Exported:

@@ -39,6 +39,8 @@ T = TypeVar("T")
 FORMAT = 1
 MARKER = "gnomon-store.json"
 RECORD, WEIGHTS = "record.json", "weights.safetensors"
+EXPORTED = "records.jsonl"
+"""What holds the records of exported results, in a folder that is no store."""
 TRIALS = "tuning"
 """The folder of a store that is the store of its trials: they are no results."""
 HASH = re.compile(r"[0-9a-f]{16}")
@@ -99,6 +101,13 @@ class Store:
         if not marker.is_file():
             if self._has_runs():
                 raise self._unmarked("it is missing")
+            if (self.path / EXPORTED).is_file():
+                raise StoreError(
+                    "these are exported results: numbers without the runs that they are of",
+                    given=str(self.path),
+                    allowed=f"a store, with {MARKER}; exported ones are for results, report and claims",
+                    do="give the store that they were exported from, or make its runs anew: gnomon compare",
+                )
             raise StoreError(
                 "this folder is not a store of gnomon",
                 given=str(self.path),

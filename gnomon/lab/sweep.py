@@ -68,6 +68,8 @@ class Sweep:
         """Until when a run is left alone."""
         self.ends: dict[str, End] = {}
         """Last words of workers whose processes have not yet ended."""
+        self.saved: dict[str, int] = {}
+        """The step at which the last checkpoint of a run stands, where we have heard of one."""
         self.losses: Counter[tuple[str, bool]] = Counter()
         """How often a worker of a run was lost that had begun, and that had not."""
         self._stop: Callable[[], bool] = lambda: False
@@ -108,6 +110,8 @@ class Sweep:
         message = self.workers.next(timeout)
         if message is not None:
             if isinstance(message.said, Event):
+                if message.said.phase == "checkpoint":
+                    self.saved[message.hash] = message.said.step
                 self.progress.update(message.said)
             elif isinstance(message.said, End):
                 self.ends[message.hash] = message.said
@@ -202,4 +206,5 @@ class Sweep:
     def _note(self, experiment: Experiment, phase: str, reason: str | None = None) -> None:
         # What another sweep has made may have failed there.
         record = self.store.record(experiment.hash) if phase == "stored" else None
-        self.progress.update(event(experiment, phase, reason) if record is None else planned(experiment, record))
+        told = event(experiment, phase, reason) if record is None else planned(experiment, record)
+        self.progress.update(replace(told, step=self.saved.get(experiment.hash, 0)))

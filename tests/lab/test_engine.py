@@ -126,7 +126,7 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(text: Path, tmp_path: Pat
         engine.run(experiments, store, 1, listener)
     assert store.hashes() == [] and listener.heard[-1].phase == "stopped" and workers() == []
     reached = step_of(store.checkpoint(experiments[0].hash), experiments[0].hash)
-    assert 0 < reached < 200
+    assert 0 < reached < 200 and listener.heard[-1].step == reached
     assert make(experiments[0], store.path) == "written"
     make(experiments[0], tmp_path / "undisturbed")
     assert results(store, experiments[0].hash) == results(Store(tmp_path / "undisturbed"), experiments[0].hash)
