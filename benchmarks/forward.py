@@ -15,11 +15,23 @@ from benchmarks.memory import memory
 from benchmarks.peers import PEERS
 from benchmarks.rows import Row, peer, timed
 from benchmarks.script import Script, main
-from benchmarks.subjects import HEAD_DIM, HEADS, KINDS, SUBJECTS, Bounds, Setting, Subject, chosen, plain
+from benchmarks.subjects import (
+    FEW,
+    HEAD_DIM,
+    HEADS,
+    KINDS,
+    MANY,
+    SUBJECTS,
+    Bounds,
+    Floor,
+    Given,
+    Setting,
+    Subject,
+    chosen,
+    plain,
+)
 from gnomon.commands.output import Names
 
-FEW, MANY = 256, 768
-"""Queries at a time whose biases fit a cache, and from which on PyTorch's kernel takes larger blocks."""
 LIMITS = {"kernel": "F.scaled_dot_product_attention", "layer": "Attention without positions"}
 
 
@@ -39,22 +51,31 @@ class Forward(Script):
 
     def rows(self) -> Iterator[Row]:
         asked = self.n or (256 if self.quick else 4096)
+        floors: dict[tuple[bool, str], Floor] = {}
         for causal in () if self.encodings else (False, True):
-            yield from self._given(Setting(asked, causal))
+            for row in self._given(Setting(asked, causal)):
+                floors[causal, row.what] = Floor(row.ratio, f"measured: {row.what}")
+                yield row
         for label, subject in chosen(self.encodings).items():
             n = subject.sized(asked)
             for causal in subject.masks():
                 for kind in ("kernel", "layer"):
-                    yield from self._times(label, subject, Setting(n, causal), kind)
+                    for row, of in self._times(label, subject, Setting(n, causal), kind):
+                        slow = of.slow if of is not None and kind == "kernel" else None
+                        floor = floors.get((causal, slow)) if isinstance(slow, Given) else slow
+                        below = floor is not None and row.verdict not in ("", "met")
+                        yield replace(row, note=floor.note()) if below else row
                     if self.memory:
                         yield from self._memory(label, subject, Setting(n, causal), kind)
 
     def _given(self, setting: Setting) -> Iterator[Row]:
-        """What a bias of every pair costs that is there already, beside what it costs to make one.
+        """The least that kinds of encodings add: what they work out is there already.
 
-        From memory for all queries at once, or for some of them and the keys that these see; or a view of one table.
+        A bias for each pair from memory, for all queries at once, or for some of them and the keys that these see; a
+        view of one table; a table added to what a layer reads; queries and keys written anew.
         """
         limit, (q, k, v), n = LIMITS["kernel"], setting.heads(), setting.n
+        (x, added), sdpa = (setting.inputs() for _ in range(2)), scaled_dot_product_attention
         biases, table = torch.randn(1, HEADS, n, n), torch.randn(1, HEADS, 2 * n - 1)
         view = table.as_strided((1, HEADS, n, n), (0, 2 * n - 1, 1, 1))
 
@@ -63,21 +84,24 @@ class Forward(Script):
                 for start in range(0, n, size):
                     some, keys = slice(start, start + size), slice(0, min(start + size, n) if setting.causal else n)
                     options = dict(attn_mask=bias[:, :, some, keys])
-                    scaled_dot_product_attention(q[:, :, some], k[:, :, keys], v[:, :, keys], **options)
+                    sdpa(q[:, :, some], k[:, :, keys], v[:, :, keys], **options)
 
             return call
 
         calls = {
             limit: plain(setting),
-            "biases given, all at once": lambda: scaled_dot_product_attention(q, k, v, attn_mask=biases),
-            f"biases given, {FEW} at a time": chunks(biases, FEW),
-            f"a table given, {MANY} at a time": chunks(view, MANY),
+            Given.WHOLE: lambda: sdpa(q, k, v, attn_mask=biases),
+            Given.BIASES: chunks(biases, FEW),
+            Given.TABLE: chunks(view, MANY),
+            Given.ADDED: lambda: (x + added, sdpa(q, k, v, is_causal=setting.causal)),
+            Given.COPIED: lambda: sdpa(q.clone(), k.clone(), v, is_causal=setting.causal),
         }
         found = interleaved(calls, self.repeats)
         for what, timing in list(found.items())[1:]:
-            yield timed(_section("kernel", setting.causal), what, limit, timing, found[limit])
+            yield timed(_section("kernel", setting.causal), str(what), limit, timing, found[limit])
 
-    def _times(self, label: str, subject: Subject, setting: Setting, kind: str) -> Iterator[Row]:
+    def _times(self, label: str, subject: Subject, setting: Setting, kind: str) -> Iterator[tuple[Row, Bounds | None]]:
+        """Each row, and the bounds that it is held to."""
         limit = LIMITS[kind]
         calls = {limit: plain(setting) if kind == "kernel" else KINDS[kind](SUBJECTS["none"], setting)}
         bounds: dict[str, Bounds | None] = {}
@@ -96,9 +120,7 @@ class Forward(Script):
             of = bounds.get(which)
             what = which if which in packages else f"{label} {which}"
             more = dict(bound=of and of.time(setting.causal), peer=packages.get(which, ""))
-            row = timed(_section(kind, setting.causal), what, limit, timing, found[limit], **more)
-            below = of is not None and of.slow is not None and row.verdict not in ("", "met")
-            yield replace(row, note=of.slow.note()) if below else row
+            yield timed(_section(kind, setting.causal), what, limit, timing, found[limit], **more), of
 
     def _memory(self, label: str, subject: Subject, setting: Setting, kind: str) -> Iterator[Row]:
         section = _section(kind, setting.causal) + ", memory"

@@ -11,6 +11,7 @@ from torch import Tensor
 from benchmarks.measure import interleaved
 from benchmarks.rows import Row, peer, quartiles, timed
 from benchmarks.script import Script, main
+from benchmarks.subjects import Floor
 from gnomon import positions
 from gnomon.encodings.rope import Rope
 from gnomon.encodings.rotation import Pairing
@@ -50,9 +51,12 @@ def rotations(pairing: Pairing, n: int, dtype: torch.dtype, device: str, repeats
     with torch.no_grad():
         found = interleaved({**calls, **{what: call for what, (_, call) in others.items()}}, repeats)
     clone, (copied, faster) = found["clone"], BOUNDS[dtype]
+    # Of each pair of dimensions and each token a sine and a cosine.
+    moved, tables = 4 * q.numel() * q.element_size(), n * HEAD_DIM * torch.float32.itemsize
+    floor = Floor((moved + tables) / moved, "bytes: q and k read and written, sines and cosines read").note()
     yield Row(
         section, name, "cloning q and k", found[name].seconds, "s", clone.seconds, 1 / clone.ratio, copied,
-        **quartiles(clone, inverse=True), note=STRETCH if dtype == torch.bfloat16 else "",
+        **quartiles(clone, inverse=True), note=f"{floor}; {STRETCH}" if dtype == torch.bfloat16 else floor,
     )  # fmt: skip
     for what, timing in list(found.items())[2:]:
         package = others[what][0] if what in others else None

@@ -13,7 +13,7 @@ import benchmarks.__main__ as everything
 from benchmarks import compile, decode, forward, gpu, growth, rotation, training, training_step, ways, workers
 from benchmarks.rows import Row
 from benchmarks.script import Options, main
-from benchmarks.subjects import KINDS, SUBJECTS, Setting, Subject, places, subjects
+from benchmarks.subjects import KINDS, SUBJECTS, Given, Setting, Subject, places, subjects
 from gnomon.encodings import ENCODINGS
 from gnomon.transformer import Transformer
 
@@ -79,8 +79,23 @@ def test_what_biases_cost_that_are_there(run: Run, monkeypatch: pytest.MonkeyPat
     rows = run(forward.Forward, "--n", "24")
     assert measured(rows) and all(row["bound"] is None for row in rows)
     for mask in ("bidirectional", "causal"):
-        [all_at_once, some, of_a_table] = whats(rows, f"kernel, {mask}")
-        assert "all at once" in all_at_once and "256" in some and "a table given" in of_a_table
+        assert whats(rows, f"kernel, {mask}") == [*Given]
+
+
+def test_what_misses_a_bound_says_what_the_least_of_its_kind_took(run: Run, monkeypatch: pytest.MonkeyPatch):
+    """Of each kind its own, measured under the same mask; only of the kernel, whose limit it is measured over."""
+    hard = {"t5": Given.TABLE, "rope": Given.COPIED, "sinusoidal": Given.ADDED, "fire": Given.BIASES}
+    for label in hard:
+        of = replace(SUBJECTS[label].even, bidirectional=1e-6, causal=1e-6)
+        monkeypatch.setitem(SUBJECTS, label, replace(SUBJECTS[label], even=of))
+    monkeypatch.setattr(forward, "chosen", lambda names: {label: SUBJECTS[label] for label in hard})
+    rows = run(forward.Forward, "--n", "24", "--no-memory", "--no-peers")
+    ratios = {(row["section"], row["what"]): row["ratio"] for row in rows}
+    for label, least in hard.items():
+        for section in ("kernel, bidirectional", "kernel, causal"):
+            [row] = [row for row in rows if (row["section"], row["what"]) == (section, f"{label} even")]
+            assert row["note"] == f"floor {ratios[section, least]:.3g}x: measured: {least}"
+    assert not any(row["note"] for row in rows if row["section"].startswith("layer"))
 
 
 def test_what_misses_a_bound_says_how_far_it_can_go(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -168,6 +183,7 @@ def test_rotation(run: Run):
         for pairing in ("half", "interleaved"):
             of = [row for row in rows if row["section"] == f"{dtype}, {pairing}"]
             assert len([row for row in of if row["peer"]]) == 3 and of[0]["what"] == f"rope, {pairing}"
+            assert of[0]["note"].startswith("floor 1.0")
 
 
 def test_decode(run: Run):
@@ -177,6 +193,13 @@ def test_decode(run: Run):
     assert whats(rows, "400 steps") == ["rope, the first 100", "rope, after 400"]
     assert whats(rows, "400 steps, memory") == ["rope"]
     assert rows[0]["bound"] == 1.2
+
+
+def test_what_decodes_too_slowly_says_what_is_slow_without_positions(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(decode, "BOUND", 1e-6)
+    monkeypatch.setattr(decode, "_long", lambda *given: iter(()))
+    none, rope, *_ = run(decode.Decode, "none", "rope")
+    assert not none["note"] and rope["note"].startswith(f"floor {none['ratio']:.3g}x: measured: none")
 
 
 def test_late_steps_are_taken_in_turns_with_those_of_a_cache_filled_at_once():

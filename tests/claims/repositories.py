@@ -1,10 +1,10 @@
 """A repository with one rule and one record, as tests of records, of their past and of their damage have it."""
 
-import importlib.util
 import json
 import os
 import subprocess
 from pathlib import Path
+from types import ModuleType
 
 from gnomon.claims import records
 from gnomon.claims.claim import Claim
@@ -58,9 +58,9 @@ class Repository:
         return self.loaded(cheap)
 
     def loaded(self, cheap: bool = False, shape: Shape = SIZE) -> Claim:
-        spec = importlib.util.spec_from_file_location("rule", self.rule_file)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = ModuleType("rule")
+        # An import takes compiled code for that of a file which has been changed within the same second.
+        exec(compile(self.rule_file.read_bytes(), str(self.rule_file), "exec"), vars(module))
         return Claim(
             "C99", "size", "It is small.", "작다.", "D1", "1", "How large?",
             evidence=lambda: {"size": self.size}, rule=module.rule, cheap=cheap,

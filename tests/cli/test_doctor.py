@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections import namedtuple
-from importlib.metadata import PackageNotFoundError, metadata
+from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 
 import filelock
@@ -55,7 +55,7 @@ def test_a_sound_installation_is_ok_and_nothing_is_left(gnomon, tmp_path: Path, 
     assert list(findings) == [
         *("python", "packages", "attention", "compiler", "threads", "gpu", "data", "extras", "store", "locks", "disk")
     ]
-    assert torch.__version__ in findings["packages"]["found"]
+    assert version("torch") in findings["packages"]["found"]
     assert "will be made" in findings["store"]["found"]
     assert all(row["do"] for row in findings.values() if row["status"] != "ok")
     assert listed(tmp_path) == []
