@@ -12,7 +12,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from benchmarks.measure import ChildFailed, Timing, fresh, grown, interleaved
 from benchmarks.rows import Row, timed
 from benchmarks.script import Script, main
-from benchmarks.subjects import HEAD_DIM, HEADS, SUBJECTS, Subject, cacheable, chosen
+from benchmarks.subjects import HEAD_DIM, HEADS, SUBJECTS, Floor, Subject, cacheable, chosen
 from gnomon.attention import attend_by, plan
 from gnomon.commands.output import Names
 from gnomon.kv_cache import Cache
@@ -122,7 +122,7 @@ class Decode(Script):
                 row = timed(section, label, limit, found[label], found[limit], bound=BOUND)
                 yield replace(row, note=least) if row.verdict.startswith("missed") else row
                 if label == "none":
-                    least = f"floor {row.ratio:.3g}x: measured: none, the same without positions"
+                    least = Floor(row.ratio, "none, the same without positions", "reference").note()
         for label in subjects if self.encodings else LONG:
             yield from _long(label, steps, repeats)
 

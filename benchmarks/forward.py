@@ -50,11 +50,11 @@ class Forward(Script):
     peers: Annotated[bool, tyro.conf.arg(help="Leave other packages out.", help_behavior_hint="")] = True
 
     def rows(self) -> Iterator[Row]:
-        asked = self.n or (256 if self.quick else 4096)
+        asked = (256 if self.quick else 4096) if self.n is None else self.n
         floors: dict[tuple[bool, str], Floor] = {}
         for causal in () if self.encodings else (False, True):
             for row in self._given(Setting(asked, causal)):
-                floors[causal, row.what] = Floor(row.ratio, f"measured: {row.what}")
+                floors[causal, row.what] = Floor(row.ratio, row.what, "reference")
                 yield row
         for label, subject in chosen(self.encodings).items():
             n = subject.sized(asked)
@@ -69,7 +69,7 @@ class Forward(Script):
                         yield from self._memory(label, subject, Setting(n, causal), kind)
 
     def _given(self, setting: Setting) -> Iterator[Row]:
-        """The least that kinds of encodings add: what they work out is there already.
+        """What kinds of encodings add where all that they work out is there already.
 
         A bias for each pair from memory, for all queries at once, or for some of them and the keys that these see; a
         view of one table; a table added to what a layer reads; queries and keys written anew.

@@ -21,7 +21,7 @@ COLUMNS = (
     ("decode", "one token, 12 layers", "{}"),
 )
 """Head, section of results.json, and what its row is called."""
-STAR = "A star: the bound is missed, and not between the quartiles of the rounds."
+STAR = "A star: the bound of its kind is missed, and not between the quartiles of the rounds; memory is taken once."
 QUOTED = ("forward", "decode")
 """The scripts that the README quotes."""
 
@@ -32,13 +32,18 @@ def quoted(results: Mapping[str, Any]) -> str:
     causal = [what for section, what in rows if section == "kernel, causal" and what.endswith(" even")]
     names = [what.removesuffix(" even") for what in causal]
     lines = ["| over SDPA | " + " | ".join(head for head, _, _ in COLUMNS) + " |", "| --- |" + " --: |" * len(COLUMNS)]
-    for name in names:
-        found = [rows.get((section, what.format(name))) for _, section, what in COLUMNS]
-        lines.append(f"| {name} | " + " | ".join(_cell(row) for row in found) + " |")
+    lines += [f"| {name} | " + " | ".join(map(_cell, _of(rows, name))) + " |" for name in names]
     about = results["about"]
     machine = f"{about['processor']}, {about['threads']} threads, torch {about['torch']}"
+    free = [name for name in names if rows["kernel, causal", f"{name} even"]["bound"] is None]
     lines += ["", f"{machine}, {about['date'][:10]}, commit {about['commit'][:12]}.", STAR]
+    lines += [f"No bound was set for the attention of {', '.join(free)}."] * bool(free)
     return "\n".join(lines)
+
+
+def _of(rows: Mapping[tuple[str, str], Mapping[str, Any]], name: str) -> list[Mapping[str, Any] | None]:
+    """The rows of an encoding's columns, None where nothing was measured."""
+    return [rows.get((section, what.format(name))) for _, section, what in COLUMNS]
 
 
 def _cell(row: Mapping[str, Any] | None) -> str:

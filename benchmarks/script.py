@@ -33,8 +33,8 @@ class Options(ABC):
     json: Json = False
 
     def __post_init__(self) -> None:
-        for name in ("repeats", "threads"):
-            value = getattr(self, name)
+        for name in ("repeats", "threads", "n"):
+            value = getattr(self, name, None)
             if value is not None and value < 1:
                 raise OptionError(f"--{name} counts from one", given=value, allowed="1 or more")
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -26,7 +27,9 @@ FEW, MANY = 256, 768
 
 
 class Given(StrEnum):
-    """Attention without positions and with the least that a kind of encoding adds to it: floors that are measured."""
+    """Attention without positions and with what a kind of encoding adds to it, as this code would: references.
+
+    They are measured, and no proof of how low others can go: other numbers of queries at a time may be faster."""
 
     WHOLE = "biases given, all at once"
     BIASES = f"biases given, {FEW} at a time"
@@ -37,14 +40,17 @@ class Given(StrEnum):
 
 @dataclass(frozen=True)
 class Floor:
-    """What no code can go below, where that is near a bound or above it."""
+    """What a count of operations or bytes says, or a reference measured in the same run, beside a bound that is missed.
+
+    Of operations it is one where time is that of products; of memory, where all heads are computed in one call."""
 
     least: float
     why: str
+    kind: Literal["floor", "reference"] = "floor"
 
     def note(self, per: float = 1.0) -> str:
         """In words, of a ratio that is `per` times as large."""
-        return f"floor {self.least * per:.3g}x: {self.why}"
+        return f"{self.kind} {self.least * per:.3g}x: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class Bounds:
     causal: float
     memory: float
     slow: Floor | Given | None = None
-    """The floor of time, in times of SDPA, or what it is measured by in the same run."""
+    """The floor of time, in times of SDPA, or what is measured beside it in the same run."""
     large: Floor | None = None
     """The floor of memory, in tensors as large as the queries, the output among them."""
 
@@ -112,11 +118,11 @@ def _tabled(name: str, **more: str) -> Subject:
 
 
 ADDED = replace(PLAIN, slow=Given.ADDED, large=Floor(2, "inputs with what is added to them, and the output"))
-ROTATED = replace(PLAIN, slow=Given.COPIED, large=Floor(3, "rotated q and k, and the output"))
+ROTATED = replace(PLAIN, slow=Given.COPIED, large=Floor(3, "rotated q and k of all heads, and the output"))
 WIDENED = Bounds(
     1.6, 1.7, 1.6,
     Floor(1.5, "operations: q and k of twice the width; SDPA wants values as wide, 2x"),
-    Floor(5, "q and k of twice the width, and the output; SDPA wants values as wide, 8"),
+    Floor(5, "q and k of all heads, of twice the width, and the output"),
 )  # fmt: skip
 
 KNOWN: dict[str, Subject] = {

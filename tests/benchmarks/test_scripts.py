@@ -73,6 +73,12 @@ def test_forward(run: Run):
     assert bounds == {"t5 even": 1.15, "t5 sorted": 1.4}
 
 
+@pytest.mark.parametrize("n", ["0", "-5"])
+def test_so_few_tokens_are_refused(n: str, capsys: pytest.CaptureFixture):
+    assert main(forward.Forward, ["rope", "--n", n]) == 2
+    assert "--n counts from one" in capsys.readouterr().err
+
+
 def test_what_biases_cost_that_are_there(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(forward, "SUBJECTS", {})
     monkeypatch.setattr(forward, "chosen", lambda names: {})
@@ -94,7 +100,7 @@ def test_what_misses_a_bound_says_what_the_least_of_its_kind_took(run: Run, monk
     for label, least in hard.items():
         for section in ("kernel, bidirectional", "kernel, causal"):
             [row] = [row for row in rows if (row["section"], row["what"]) == (section, f"{label} even")]
-            assert row["note"] == f"floor {ratios[section, least]:.3g}x: measured: {least}"
+            assert row["note"] == f"reference {ratios[section, least]:.3g}x: {least}"
     assert not any(row["note"] for row in rows if row["section"].startswith("layer"))
 
 
@@ -106,7 +112,7 @@ def test_what_misses_a_bound_says_how_far_it_can_go(run: Run, monkeypatch: pytes
     rows = {(row["section"], row["what"]): row for row in run(forward.Forward, "seqpe", "--n", "24", "--no-peers")}
     assert rows["kernel, causal", "seqpe even"]["note"].startswith("floor 1.5x: operations")
     least = 5 * 8 * 24 * 64 * 4 / 1e6
-    assert rows["kernel, causal, memory", "seqpe even"]["note"].startswith(f"floor {least:.3g}x: q and k of twice")
+    assert rows["kernel, causal, memory", "seqpe even"]["note"].startswith(f"floor {least:.3g}x: q and k of all heads")
     assert not rows["kernel, causal", "seqpe sorted"]["note"]
 
 
@@ -183,7 +189,7 @@ def test_rotation(run: Run):
         for pairing in ("half", "interleaved"):
             of = [row for row in rows if row["section"] == f"{dtype}, {pairing}"]
             assert len([row for row in of if row["peer"]]) == 3 and of[0]["what"] == f"rope, {pairing}"
-            assert of[0]["note"].startswith("floor 1.0")
+            assert of[0]["note"].startswith(f"floor {1.02 if dtype == 'float32' else 1.03}x: bytes")
 
 
 def test_decode(run: Run):
@@ -199,7 +205,7 @@ def test_what_decodes_too_slowly_says_what_is_slow_without_positions(run: Run, m
     monkeypatch.setattr(decode, "BOUND", 1e-6)
     monkeypatch.setattr(decode, "_long", lambda *given: iter(()))
     none, rope, *_ = run(decode.Decode, "none", "rope")
-    assert not none["note"] and rope["note"].startswith(f"floor {none['ratio']:.3g}x: measured: none")
+    assert not none["note"] and rope["note"].startswith(f"reference {none['ratio']:.3g}x: none")
 
 
 def test_late_steps_are_taken_in_turns_with_those_of_a_cache_filled_at_once():
