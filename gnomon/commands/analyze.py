@@ -105,9 +105,9 @@ class Analyze:
             )
         made = False
         if self.out is not None:
-            from gnomon.report.target import check
+            from gnomon.commands.report import check
 
-            check(self.out)
+            check(self.out, "page")
             made = not Path(self.out).parent.exists()
         settings = Settings(self.positions, self.training, self.last)
         shape = Shape(width=self.width, heads=self.heads)

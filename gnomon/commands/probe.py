@@ -59,9 +59,9 @@ class Probe:
         from gnomon.lab.store import Store
 
         if self.out is not None:
-            from gnomon.report.target import check
+            from gnomon.commands.report import check
 
-            check(self.out)
+            check(self.out, "page")
         if self.examples < 2:
             raise OptionError("an error is over several examples", given=self.examples, allowed="2 or more")
         probes.named(self.only)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gnomon.report.analyses import Analyses
 
 
-OPTIONS = {"report": "--out", "figure": "--figure", "log": "--log-json"}
+OPTIONS = {"report": "--out", "page": "--out", "figure": "--figure", "log": "--log-json"}
 """Which option says where each of them goes."""
 
 

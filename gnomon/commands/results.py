@@ -45,7 +45,7 @@ class Results:
     store: StorePath = "runs"
     """The folder of runs."""
     sql: Annotated[str | None, tyro.conf.arg(metavar="QUERY", help_behavior_hint="")] = None
-    """A query over these views."""
+    """A query over the five views."""
     csv: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False
     """Print comma-separated values."""
     verify: Annotated[bool, tyro.conf.arg(help_behavior_hint="")] = False

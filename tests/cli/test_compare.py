@@ -71,6 +71,19 @@ def test_json_is_all_that_is_on_stdout(gnomon, here):
     assert [json.loads(line)["phase"] for line in shown.err.splitlines()] == ["stored", "diverged"]
 
 
+def test_what_was_found_is_told_where_no_report_can_be_written(gnomon, here):
+    report = here / "runs" / "report.html"
+    kept = report.rename(here / "kept.html")
+    report.mkdir()
+    try:
+        shown = gnomon(*arguments(here))
+    finally:
+        report.rmdir()
+        kept.rename(report)
+    assert shown.code == 2 and "refused" in shown.out and "report: " not in shown.out
+    assert "a report is one file" in shown.err and "--out FILE" in shown.err
+
+
 def test_report_again_and_its_figure(gnomon, here):
     out, figure = here / "again.html", here / "loss.svg"
     shown = gnomon("report", str(here / "runs"), "--out", str(out), "--figure", str(figure), "--json")

@@ -66,3 +66,11 @@ def test_what_is_no_export_is_said(store: Store, tmp_path: Path):
         records.write_text("\n".join([lines[0], wrong, *lines[2:]]) + "\n")
         with pytest.raises(StoreError, match=f"(?s).*{said}"):
             Exported(tmp_path).records()
+
+
+def test_an_export_is_no_store_and_is_said_to_be_one(store: Store, tmp_path: Path):
+    """Where the runs themselves are asked for: weights, checkpoints, files to be verified, a place for more runs."""
+    export(store, tmp_path / "exported")
+    for create in (False, True):
+        with pytest.raises(StoreError, match="exported results"):
+            Store(tmp_path / "exported", create=create)
